@@ -14,12 +14,15 @@
  *         else if (dr_json_skip(&j, err) < 0) return -1;
  *     }
  * A value must be consumed (entered, read or skipped) before the next key or element is asked for; dr_json_next_* skips an unread value itself.
- * Errors are sticky: after the first one every call returns -1 with it.
+ * Errors are sticky: after the first one every call returns -1 with it. A wrong type is an error like any other; peek first where several are allowed.
+ * Asking for a value when none is due, or for a key outside of an object, is our own mistake and asserts.
  */
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
+#include "base/arena.h"
 #include "base/err.h"
 #include "base/str.h"
 
@@ -33,10 +36,11 @@ struct dr_json {
     const char *end;
     unsigned depth;
     unsigned max_depth;
-    uint64_t object_bits; /* bit per level: 1 = object */
-    bool need_value;      /* a key was handed out and its value not yet consumed, or an element is due */
+    uint64_t object_bits; /* bit per level, innermost lowest: 1 = object */
+    bool need_value;      /* a value is due: the document's, that of a key handed out, or an element */
     bool first;           /* nothing read yet at this level */
     bool check_duplicates;
+    bool duplicates_checked;
     struct dr_err failed; /* sticky */
 };
 
@@ -45,8 +49,8 @@ struct dr_json_key {
     bool escaped;
 };
 
-/* `max_bytes` 0 = 1 GiB. A larger document fails at the first call. Duplicate keys are reported as errors by default for objects up to 64 keys when
- * `check_duplicates` is set (init sets it false; state and configuration readers set it true). */
+/* `max_bytes` 0 = 1 GiB. A larger document fails at the first call. Set `check_duplicates` afterwards (state and configuration readers do) to have a key that
+ * occurs twice in an object, anywhere in the document, reported by the first call; it costs a second pass over the document. */
 void dr_json_init(struct dr_json *j, struct dr_str doc, size_t max_bytes);
 
 /* Type of the value that is due, without consuming it. -1 on error. */
@@ -61,14 +65,14 @@ int dr_json_next_element(struct dr_json *j, struct dr_err *err);
 /* Leaves the innermost object or array, whatever is left in it. */
 int dr_json_leave(struct dr_json *j, struct dr_err *err);
 
-int dr_json_skip(struct dr_json *j, struct dr_err *err);              /* one value of any kind, checked like the rest */
+int dr_json_skip(struct dr_json *j, struct dr_err *err);                    /* one value of any kind, checked like the rest */
 int dr_json_raw(struct dr_json *j, struct dr_str *ret, struct dr_err *err); /* one value, as it stands in the document */
 int dr_json_bool(struct dr_json *j, bool *ret, struct dr_err *err);
 int dr_json_null(struct dr_json *j, struct dr_err *err);
-int dr_json_i64(struct dr_json *j, int64_t *ret, struct dr_err *err);   /* fractions and overflow are errors; 1e3 is 1000 */
+int dr_json_i64(struct dr_json *j, int64_t *ret, struct dr_err *err);   /* must be whole and fit: 1e3 is 1000, 2.0 is 2, 1.5 is an error */
 int dr_json_micro(struct dr_json *j, int64_t *ret, struct dr_err *err); /* millionths */
 int dr_json_number(struct dr_json *j, struct dr_str *ret, struct dr_err *err); /* the text */
-/* Decoded string: a view into the document where it has no escapes, else a copy in the arena. */
+/* Decoded string: a view into the document where it has no escapes, else a copy in the arena (which may then not be NULL). It may hold NUL bytes. */
 int dr_json_str(struct dr_json *j, struct dr_arena *arena, struct dr_str *ret, struct dr_err *err);
 /* After the last value: only white space may follow. */
 int dr_json_end(struct dr_json *j, struct dr_err *err);

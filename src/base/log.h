@@ -6,6 +6,8 @@
  * logs once. The sink and the time come from the caller; there is no global logger.
  */
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/str.h"
@@ -14,7 +16,7 @@ enum dr_level { DR_LOG_DEBUG, DR_LOG_INFO, DR_LOG_WARN, DR_LOG_ERROR };
 
 struct dr_log {
     enum dr_level min_level;
-    bool text;                                            /* text for people instead of JSON */
+    bool text; /* text for people instead of JSON */
     bool colour;
     void (*write)(void *self, const char *line, size_t n); /* complete line with newline */
     void *self;
@@ -32,7 +34,8 @@ struct dr_field {
 #define DR_F_BOOL(k, v) ((struct dr_field){.key = (k), .kind = DR_FIELD_BOOL, .i = (v)})
 #define DR_F_MICRO(k, v) ((struct dr_field){.key = (k), .kind = DR_FIELD_MICRO, .i = (v)})
 
-/* A NULL log drops everything. A line longer than 8 KiB is cut and says so. */
-void dr_log_put(const struct dr_log *log, int64_t now_ms, enum dr_level level, const char *event, struct dr_str msg, const struct dr_field *fields, size_t field_n);
+/* A NULL log drops everything. A line stays within 8 KiB: the message is shortened and fields that do not fit are left out, and `cut` says so; JSON stays JSON. */
+void dr_log_put(const struct dr_log *log, int64_t now_ms, enum dr_level level, const char *event, struct dr_str msg,
+                const struct dr_field *fields, size_t field_n);
 
 #endif

@@ -15,7 +15,8 @@ uint64_t dr_rand_next(struct dr_rand *r);
 uint64_t dr_rand_below(struct dr_rand *r, uint64_t n);
 /* Uniform in [lo, hi], lo <= hi. */
 int64_t dr_rand_between(struct dr_rand *r, int64_t lo, int64_t hi);
-/* An independent generator for a named part, so that one part's draws do not shift another's. */
-struct dr_rand dr_rand_split(struct dr_rand *r, uint64_t label);
+/* An independent generator for a named part, so that one part's draws do not shift another's. `r` does not move: the same label at the same point gives the
+ * same generator. */
+struct dr_rand dr_rand_split(const struct dr_rand *r, uint64_t label);
 
 #endif

@@ -36,12 +36,12 @@ uint64_t dr_str_hash(struct dr_str s);      /* the same in every build (FNV-1a, 
 struct dr_str dr_str_dup(struct dr_arena *arena, struct dr_str s);
 __attribute__((format(printf, 2, 3))) struct dr_str dr_str_fmt(struct dr_arena *arena, const char *fmt, ...);
 
-/* Whole view as a number; false on anything else (empty, sign alone, overflow, trailing bytes). */
+/* Whole view as a number, with an optional sign (+ or -); false on anything else (empty, sign alone, overflow, trailing bytes). */
 bool dr_str_to_i64(struct dr_str s, int64_t *ret);
 /* Decimal text ("0.75", "-3", "1e3" too) as millionths, rounded to nearest, ties away from zero; false on anything else or outside int64. "NaN" and "Inf" are false. */
 bool dr_str_to_micro(struct dr_str s, int64_t *ret_micro);
 
-/* Edit distance for "did you mean", capped: returns `cap` + 1 when larger. */
+/* Edit distance (Levenshtein) for "did you mean", capped: returns `cap` + 1 when larger. Texts past 127 bytes are equal or too far. */
 unsigned dr_str_distance(struct dr_str a, struct dr_str b, unsigned cap);
 
 struct dr_strs {
@@ -62,6 +62,7 @@ struct dr_buf {
     bool truncated;
 };
 
+/* `max` counts bytes without the NUL; 0 = 64 MiB. */
 void dr_buf_init(struct dr_buf *buf, size_t max);
 void dr_buf_deinit(struct dr_buf *buf);
 void dr_buf_clear(struct dr_buf *buf);

@@ -52,10 +52,11 @@ __attribute__((format(printf, 3, 4))) _Noreturn void dr_test_fail(const char *fi
 /* Runs `fn` in a child; true if the child ended by a signal or with a status other than 0, as DR_ASSERT does. Its output is dropped. */
 bool dr_test_dies(void (*fn)(void *), void *arg);
 
-#define TEST_TIMEOUT(suite_, name_, seconds_)                                                                                                  \
-    static void dr_test_run_##suite_##_##name_(void);                                                                                          \
-    static struct dr_test dr_test_##suite_##_##name_ = {#suite_, #name_, __FILE__, __LINE__, dr_test_run_##suite_##_##name_, (seconds_), NULL}; \
-    __attribute__((constructor)) static void dr_test_add_##suite_##_##name_(void) { dr_test_register(&dr_test_##suite_##_##name_); }            \
+#define TEST_TIMEOUT(suite_, name_, seconds_)                                                                                              \
+    static void dr_test_run_##suite_##_##name_(void);                                                                                      \
+    static struct dr_test dr_test_##suite_##_##name_ = {#suite_,    #name_, __FILE__, __LINE__, dr_test_run_##suite_##_##name_,            \
+                                                        (seconds_), NULL};                                                                 \
+    __attribute__((constructor)) static void dr_test_add_##suite_##_##name_(void) { dr_test_register(&dr_test_##suite_##_##name_); }       \
     static void dr_test_run_##suite_##_##name_(void)
 #define TEST(suite_, name_) TEST_TIMEOUT(suite_, name_, 0)
 
@@ -72,20 +73,20 @@ bool dr_test_dies(void (*fn)(void *), void *arg);
 #define CHECK_CONTAINS(actual, needle) dr_test_contains(__FILE__, __LINE__, #actual, (actual), (needle))
 
 /* `expr` must not be negative; `err` (struct or pointer) says why it was. */
-#define CHECK_OK(expr, err)                                                                                                                     \
-    do {                                                                                                                                       \
-        int64_t dr_test_r = (int64_t)(expr);                                                                                                   \
-        dr_test_ok(__FILE__, __LINE__, #expr, dr_test_r, DR_TEST_ERR(err));                                                                    \
+#define CHECK_OK(expr, err)                                                                                                                \
+    do {                                                                                                                                   \
+        int64_t dr_test_r = (int64_t)(expr);                                                                                               \
+        dr_test_ok(__FILE__, __LINE__, #expr, dr_test_r, DR_TEST_ERR(err));                                                                \
     } while (0)
 /* `expr` must be negative and the error must carry `code_`. */
-#define CHECK_FAILS(expr, err, code_)                                                                                                          \
-    do {                                                                                                                                       \
-        int64_t dr_test_r = (int64_t)(expr);                                                                                                   \
-        dr_test_fails(__FILE__, __LINE__, #expr, dr_test_r, DR_TEST_ERR(err), (code_));                                                        \
+#define CHECK_FAILS(expr, err, code_)                                                                                                      \
+    do {                                                                                                                                   \
+        int64_t dr_test_r = (int64_t)(expr);                                                                                               \
+        dr_test_fails(__FILE__, __LINE__, #expr, dr_test_r, DR_TEST_ERR(err), (code_));                                                    \
     } while (0)
 
-#define DR_TEST_ERR(e)                                                                                                                         \
-    _Generic((e), struct dr_err *: dr_test_err_of_ptr, const struct dr_err *: dr_test_err_of_ptr, struct dr_err: dr_test_err_of_value)(e)
+#define DR_TEST_ERR(e)                                                                                                                     \
+    _Generic((e), struct dr_err * : dr_test_err_of_ptr, const struct dr_err * : dr_test_err_of_ptr, struct dr_err : dr_test_err_of_value)(e)
 const struct dr_err *dr_test_err_of_ptr(const struct dr_err *err);
 const struct dr_err *dr_test_err_of_value(struct dr_err err);
 

@@ -178,7 +178,6 @@ bool dr_test_dies(void (*fn)(void *), void *arg) {
         _exit(0);
     }
     int status = 0;
-    while (waitpid(pid, &status, 0) != pid) {
-    }
+    while (waitpid(pid, &status, 0) != pid) {}
     return !(WIFEXITED(status) && WEXITSTATUS(status) == 0);
 }

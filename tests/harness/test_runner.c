@@ -60,7 +60,8 @@ static int64_t now_ms(void) {
 }
 
 _Noreturn static void usage(int status) {
-    fputs("usage: drover_tests [--filter TEXT] [--seed N] [--jobs N] [--timeout SECONDS] [--list] [--verbose] [--in-process] [--external NAME=COMMAND]...\n"
+    fputs("usage: drover_tests [--filter TEXT] [--seed N] [--jobs N] [--timeout SECONDS] [--list] [--verbose] [--in-process] [--external "
+          "NAME=COMMAND]...\n"
           "  --filter      tests whose suite.name contains TEXT, or matches it where it has a *; several separated by commas\n"
           "  --in-process  no fork, for a debugger\n",
           status == 0 ? stdout : stderr);
