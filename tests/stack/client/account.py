@@ -43,6 +43,17 @@ def make_network(ec2, region):
     return vpc, subnets, group
 
 
+def make_queue(sqs, events):
+    """A queue that gets EC2's warnings by an EventBridge rule, as in a real account."""
+    url = sqs.create_queue(QueueName=QUEUE, Attributes={"MessageRetentionPeriod": "86400"})["QueueUrl"]
+    arn = sqs.get_queue_attributes(QueueUrl=url, AttributeNames=["QueueArn"])["Attributes"]["QueueArn"]
+    kinds = ["EC2 Spot Instance Interruption Warning", "EC2 Instance Rebalance Recommendation",
+             "EC2 Instance State-change Notification"]
+    events.put_rule(Name=QUEUE, EventPattern=json.dumps({"source": ["aws.ec2"], "detail-type": kinds}))
+    events.put_targets(Rule=QUEUE, Targets=[{"Id": "queue", "Arn": arn}])
+    return url
+
+
 def make_profile(iam):
     trust = {"Version": "2012-10-17", "Statement": [{"Effect": "Allow", "Principal": {"Service": "ec2.amazonaws.com"},
                                                       "Action": "sts:AssumeRole"}]}
@@ -78,7 +89,7 @@ def make_account(clients, cluster="drover"):
     """Makes everything in an empty account and returns its names and ids."""
     with ThreadPoolExecutor(2) as pool:
         tables = pool.submit(make_tables, clients("dynamodb"))
-        queue = clients("sqs").create_queue(QueueName=QUEUE, Attributes={"MessageRetentionPeriod": "86400"})["QueueUrl"]
+        queue = make_queue(clients("sqs"), clients("events"))
         ec2 = clients("ec2")
         vpc, subnets, group = make_network(ec2, clients.region)
         image = ec2.register_image(Name="drover-worker", RootDeviceName="/dev/xvda", Architecture="x86_64",

@@ -144,8 +144,12 @@ def kube_state_metrics_argv(ctx):
 
 
 def kube_state_metrics_ready(ctx):
-    status, text = ask(ctx.url("kube-state-metrics") + "/metrics")
-    return status == 200 and "kube_node_info" in text, f"{status}, {len(text)} bytes"
+    # Its pages of metrics are empty while there are no objects; these two ask the API server.
+    for url in (ctx.url("kube-state-metrics") + "/livez", ctx.url("kube-state-metrics-telemetry") + "/readyz"):
+        status, text = ask(url)
+        if status != 200:
+            return False, text
+    return True, ""
 
 
 def prometheus_argv(ctx):
@@ -209,6 +213,7 @@ def dynamodb_argv(ctx):
 def list_tables(url):
     status, text = ask(url, method="POST", body="{}", headers={
         "Content-Type": "application/x-amz-json-1.0", "X-Amz-Target": "DynamoDB_20120810.ListTables",
+        "X-Amz-Date": "20200101T000000Z",
         "Authorization": "AWS4-HMAC-SHA256 Credential=stack/20200101/us-east-1/dynamodb/aws4_request, "
                          "SignedHeaders=host, Signature=0"})
     return status == 200 and "TableNames" in text, text[:200]
@@ -248,8 +253,7 @@ def apiserver_proxy_ready(ctx, port):
 
 def glue_argv(ctx):
     return [ctx.python, STACK / "glue/glue.py", "--kubeconfig", ctx.dir / "kubeconfig", "--aws", ctx.url("aws"),
-            "--port", str(ctx.ports["glue"]), "--boot-seconds", str(ctx.options["boot_sec"]), "--region",
-            ctx.options["region"]]
+            "--port", str(ctx.ports["glue"]), "--boot-seconds", str(ctx.options["boot_sec"])]
 
 
 def glue_ready(ctx):

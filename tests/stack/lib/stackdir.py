@@ -1,7 +1,6 @@
 """One stack: its directory, its ports, starting and ending it."""
 
 import errno
-import fcntl
 import json
 import os
 import pathlib
@@ -76,9 +75,13 @@ class Stack:
         names = self.running()
         order = [p.name for p in reversed(self.parts)]
         names.sort(key=lambda n: order.index(n) if n in order else -1)
-        insisted = stop_all([self.process(n) for n in names])
-        for process in insisted:
+        # The API server waits for its watchers and cannot end well without etcd: both come last. The
+        # data goes anyway, so there is no reason to be patient with them.
+        base = [n for n in names if n in ("apiserver", "etcd")]
+        for process in stop_all([self.process(n) for n in names if n not in base]):
             print(f"{process.name} did not end when asked and was killed", file=sys.stderr)
+        for name in base:
+            stop_all([self.process(name)], patience_sec=2.0)
         self._clean()
         return len(names)
 
@@ -131,10 +134,11 @@ class Stack:
         certs.make(self.dir / "pki")
         server = ctx.url("apiserver", "https")
         certs.kubeconfig(self.dir / "kubeconfig", server, self.dir / "pki", "admin")
-        certs.kubeconfig(self.dir / "kubeconfig.proxy", ctx.url("apiserver-proxy", "https"), self.dir / "pki", "admin")
+        missing = self._missing()
+        through = "apiserver" if "apiserver-proxy" in missing else "apiserver-proxy"
+        certs.kubeconfig(self.dir / "kubeconfig.proxy", ctx.url(through, "https"), self.dir / "pki", "admin")
         for client in ("controller-manager", "scheduler"):
             certs.kubeconfig(self.dir / f"{client}.kubeconfig", server, self.dir / "pki", client)
-        missing = self._missing()
         self._run_parts(ctx, [p for p in self.parts if p.name not in missing])
         facts = {"dir": str(self.dir), "cache": str(ctx.cache), "ports": ctx.ports, "options": options, "missing": missing,
                  "parts": [p.name for p in self.parts if p.name not in missing], "since": time.time()}
@@ -281,16 +285,21 @@ def environment(ctx, facts):
     account = {}
     if (ctx.dir / "account.json").exists():
         account = json.loads((ctx.dir / "account.json").read_text())
+
+    def through(name):
+        """What drover uses goes through the fault proxy, if there is one."""
+        return name if f"{name}-proxy" in facts["missing"] else f"{name}-proxy"
+
     values = {
         "KUBECONFIG": ctx.dir / "kubeconfig",
         "AWS_ENDPOINT_URL": ctx.url("aws"),
-        "AWS_ENDPOINT_URL_DYNAMODB": ctx.url("dynamodb-proxy"),
+        "AWS_ENDPOINT_URL_DYNAMODB": ctx.url(through("dynamodb")),
         "AWS_REGION": facts["options"]["region"],
         "AWS_DEFAULT_REGION": facts["options"]["region"],
         "AWS_ACCESS_KEY_ID": "stack",
         "AWS_SECRET_ACCESS_KEY": "stack",
         "AWS_EC2_METADATA_DISABLED": "true",
-        "PROMETHEUS_URL": ctx.url("prometheus-proxy"),
+        "PROMETHEUS_URL": ctx.url(through("prometheus")),
         "STATE_TABLE": account.get("state_table", ""),
         "LOGS_TABLE": account.get("logs_table", ""),
         "STACK_DIR": ctx.dir,
