@@ -27,6 +27,9 @@ enum { RED_ZONE_BYTES = 0 };
 
 enum { ALIGN_BYTES = alignof(max_align_t), FIRST_CHUNK_BYTES = 32 << 10, MAX_GROWTH_BYTES = 4 << 20 };
 
+/* No honest request is larger; an allocator is not asked for what no machine has. */
+#define MAX_CHUNK_BYTES ((size_t)1 << 36)
+
 struct dr_arena_chunk {
     struct dr_arena_chunk *next;
     size_t cap;
@@ -73,7 +76,7 @@ static struct dr_arena_chunk *add_chunk(struct dr_arena *arena, size_t need) {
     size_t cap = arena->head == NULL ? FIRST_CHUNK_BYTES : arena->head->cap * 2;
     cap = cap > MAX_GROWTH_BYTES ? MAX_GROWTH_BYTES : cap;
     cap = cap < need ? need : cap;
-    if (cap > SIZE_MAX - sizeof(struct dr_arena_chunk)) {
+    if (cap > MAX_CHUNK_BYTES) {
         return NULL;
     }
     struct dr_arena_chunk *chunk = malloc(sizeof *chunk + cap);
