@@ -5,6 +5,7 @@ import argparse
 import json
 import pathlib
 import sys
+import urllib.request
 from concurrent.futures import ThreadPoolExecutor
 
 import boto3
@@ -43,14 +44,12 @@ def make_network(ec2, region):
     return vpc, subnets, group
 
 
-def make_queue(sqs, events):
-    """A queue that gets EC2's warnings by an EventBridge rule, as in a real account."""
-    url = sqs.create_queue(QueueName=QUEUE, Attributes={"MessageRetentionPeriod": "86400"})["QueueUrl"]
-    arn = sqs.get_queue_attributes(QueueUrl=url, AttributeNames=["QueueArn"])["Attributes"]["QueueArn"]
-    kinds = ["EC2 Spot Instance Interruption Warning", "EC2 Instance Rebalance Recommendation",
-             "EC2 Instance State-change Notification"]
-    events.put_rule(Name=QUEUE, EventPattern=json.dumps({"source": ["aws.ec2"], "detail-type": kinds}))
-    events.put_targets(Rule=QUEUE, Targets=[{"Id": "queue", "Arn": arn}])
+def make_queue(clients):
+    """A queue, and the emulator told to send EC2's warnings into it, as an EventBridge rule would."""
+    url = clients("sqs").create_queue(QueueName=QUEUE, Attributes={"MessageRetentionPeriod": "86400"})["QueueUrl"]
+    body = json.dumps({"events": {"queue": QUEUE}}).encode()
+    request = urllib.request.Request(clients.aws + "/drover/settings", body, {"Content-Type": "application/json"})
+    urllib.request.urlopen(request, timeout=10).close()
     return url
 
 
@@ -89,7 +88,7 @@ def make_account(clients, cluster="drover"):
     """Makes everything in an empty account and returns its names and ids."""
     with ThreadPoolExecutor(2) as pool:
         tables = pool.submit(make_tables, clients("dynamodb"))
-        queue = make_queue(clients("sqs"), clients("events"))
+        queue = make_queue(clients)
         ec2 = clients("ec2")
         vpc, subnets, group = make_network(ec2, clients.region)
         image = ec2.register_image(Name="drover-worker", RootDeviceName="/dev/xvda", Architecture="x86_64",
