@@ -162,7 +162,7 @@ def make_credentials(name, documents, kind, session_s):
         if name not in iam.users:
             iam.create_user("us-east-1", name)
         iam.users[name].policies = {f"policy-{i}": d for i, d in enumerate(documents)}
-        key = iam.create_access_key(name)
+        key = iam.users[name].access_keys[0] if iam.users[name].access_keys else iam.create_access_key(name)
         return {"arn": iam.users[name].arn, "access_key_id": key.access_key_id, "secret_access_key": key.secret_access_key}
     role = next((r for r in iam.roles.values() if r.name == name), None)
     if role is None:

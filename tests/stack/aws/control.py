@@ -2,8 +2,9 @@
 
 import json
 import time
+import traceback
 
-from . import auth, checked, httpd, spot
+from . import auth, checked, httpd, spot, wire
 
 MAX_NOTICE_S = 86400
 
@@ -46,6 +47,9 @@ class Control:
             return answer(route(request))
         except checked.Refused as exc:
             return answer({"error": str(exc)}, exc.status)
+        except Exception:  # noqa: BLE001 - moto below may throw anything; the caller gets to see it
+            self.world.failures.add(wire.Call(request), f"/drover/{name}", traceback.format_exc())
+            return answer({"error": traceback.format_exc()}, 500)
 
     def ready(self, _request):
         return {"ready": True, "since": self.started}

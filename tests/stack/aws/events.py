@@ -31,6 +31,14 @@ def make(kind, machine, detail, now):
     }
 
 
+def send_by_rule(rule, event):
+    """moto's rules want the time as a number and write it out again; its transformers want a second one."""
+    when = datetime.datetime.strptime(event["time"], "%Y-%m-%dT%H:%M:%S%z").timestamp()
+    transform = any("InputTransformer" in target for target in rule.targets)
+    extra = {"ingestion-time": event["time"]} if transform else {}
+    rule.send_to_targets({**event, **extra, "time": when}, transform_input=transform)
+
+
 def warning(machine, now):
     return make(WARNING, machine, {"instance-action": "terminate"}, now)
 
@@ -56,6 +64,6 @@ def deliver(machine, event, queue):
     for bus in events_backends[account][region].event_buses.values():
         for rule in bus.rules.values():
             if bus.name == "default" and rule.event_pattern.matches_event(event):
-                rule.send_to_targets(event)
+                send_by_rule(rule, event)
                 reached += len(rule.targets)
     return reached

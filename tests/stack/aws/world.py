@@ -20,6 +20,7 @@ from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_ba
 from . import auth, calls, clocks, errors, events, faults, httpd, launch, settings, spot, throttle, tokens, wire
 
 BEAT_S = 0.1
+CONTENT_TYPES = {"ec2": "text/xml;charset=UTF-8", "query": "text/xml", "json": "application/x-amz-json-1.1"}
 
 
 class World:
@@ -119,9 +120,12 @@ class World:
 
     def _moto(self, call):
         status, headers, body = run_wsgi(self.application, call.request)
-        kind = next((v for k, v in headers if k.lower() == "content-type"), "")
-        if status >= 500 or (body and "html" in kind and not looks_like_xml(body)):
-            self.failures.add(call, f"moto answered {status} {kind}", body[:4000].decode("utf-8", "replace"))
+        if status >= 500 or is_html(body):
+            self.failures.add(call, f"moto answered {status}", body[:4000].decode("utf-8", "replace"))
+        elif call.protocol in CONTENT_TYPES:
+            # Flask calls everything text/html that moto does not name.
+            headers = [(k, v) for k, v in headers if k.lower() != "content-type"]
+            headers.append(("Content-Type", CONTENT_TYPES[call.protocol]))
         return httpd.Reply(status, body, headers)
 
     def beat(self):
@@ -148,8 +152,8 @@ class World:
                 self.failures.add(wire.Call(httpd.Request("BEAT", "/", [], b"")), "beat", traceback.format_exc())
 
 
-def looks_like_xml(body):
-    return body.lstrip()[:5].lower() in (b"<?xml", b"<resp", b"<erro")
+def is_html(body):
+    return body.lstrip()[:9].lower().startswith((b"<!doctype", b"<html"))
 
 
 def run_wsgi(application, request):

@@ -16,6 +16,8 @@ START_LIMIT_S = 60
 REGION = "us-east-1"
 ZONE_A, ZONE_B = "us-east-1a", "us-east-1b"
 TYPE = "m5.large"
+# One of the images that moto brings along.
+IMAGE = "ami-12c6146b"
 
 
 class Part:
@@ -38,6 +40,7 @@ class Part:
             if "listening on" in text and text.endswith("\n"):
                 return [int(p) for p in re.findall(r"127\.0\.0\.1:(\d+)", text.split("listening on", 1)[1])]
             if self.process.poll() is not None:
+                self.stop()
                 raise RuntimeError(f"exit {self.process.returncode}: {text}")
             time.sleep(0.05)
         self.stop()
@@ -132,8 +135,7 @@ class EmulatorTest(unittest.TestCase):
             zone: ec2.create_subnet(VpcId=vpc, CidrBlock=f"10.1.{i}.0/24", AvailabilityZone=zone)["Subnet"]["SubnetId"]
             for i, zone in enumerate((ZONE_A, ZONE_B))
         }
-        image = ec2.describe_images(Owners=["amazon"])["Images"][0]["ImageId"]
-        return subnets, image
+        return subnets, IMAGE
 
     def launch(self, ec2, image, subnet, **more):
         """One RunInstances; {"Spot": price or None} asks for the spot market."""
