@@ -185,7 +185,7 @@ class Builder:
 
     def _dynoxide(self, part, tmp, out):
         package = f"@dynoxide/linux-{'arm64' if platform.machine() == 'aarch64' else 'x64'}@{self.pins['DYNOXIDE_VERSION']}"
-        self._run(part, ["npm", "pack", "--silent", package], tmp, dict(os.environ, npm_config_cache=str(tmp / "npm")))
+        self._run(part, ["npm", "pack", package], tmp, dict(os.environ, npm_config_cache=str(tmp / "npm")))
         with tarfile.open(next(tmp.glob("*.tgz"))) as archive:
             copy_stream(archive.extractfile("package/dynoxide"), out / "dynoxide")
 

@@ -1,12 +1,14 @@
 """The command line of tests/stack/stack. Exit codes: 0 done, 1 failed, 2 wrong usage, 130 interrupted."""
 
 import argparse
+import json
+import os
 import signal
 import sys
 
 import status
 from build import Builder
-from pins import CLONE, StackError, cache_dir
+from pins import CLONE, STACK, StackError, cache_dir
 from stackdir import READY_SEC, Stack
 
 EPILOG = """The built parts are kept in ${XDG_CACHE_HOME:-~/.cache}/drover/stack, one folder per set of pins
@@ -59,6 +61,7 @@ def parser():
     command("down", "end a stack and remove its data; its logs stay")
     show = command("status", "say what runs, on which port, since when, with which memory")
     show.add_argument("-o", "--output", choices=("text", "json"), default="text")
+    command("test", "run the stack's tests of itself, on a stack of their own (stack test --help)", directory=False)
     env = command("env", "print the variables of a running stack, for: eval \"$(tests/stack/stack env)\"")
     env.add_argument("-o", "--output", choices=("text", "json"), default="text")
     return top
@@ -130,13 +133,24 @@ def cmd_status(args):
     return 0 if whole else 1
 
 
+def cmd_test(arguments):
+    builder = Builder()
+    failed = builder.build()
+    if failed:
+        print(builder.explain(failed), file=sys.stderr)
+    if any(p.name == "python" for p in failed):
+        return 1
+    # The tests take over this process: they use the Python environment of the stack.
+    python = str(cache_dir() / "python/bin/python")
+    os.execv(python, [python, str(STACK / "selftest/run.py"), *arguments])
+
+
 def cmd_env(args):
     stack = Stack(args.dir)
     facts = stack.facts()
     if facts is None:
         raise StackError(f"no stack in {stack.dir}; start one with: tests/stack/stack up")
     if args.output == "json":
-        import json
         print(json.dumps(facts["env"], indent=1))
     else:
         print((stack.dir / "env").read_text(), end="")
@@ -144,12 +158,15 @@ def cmd_env(args):
 
 
 def main(argv):
-    args = parser().parse_args(argv)
+    # Everything after `test` is for the program that runs the tests.
+    tests = argv[1:] if argv[:1] == ["test"] else None
+    args = parser().parse_args(argv if tests is None else ["test"])
     # A closed terminal or a stopped job ends the work the same way as Ctrl-C: cleanly.
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.default_int_handler)
     try:
-        return {"build": cmd_build, "up": cmd_up, "down": cmd_down, "status": cmd_status, "env": cmd_env}[args.command](args)
+        return {"build": cmd_build, "up": cmd_up, "down": cmd_down, "status": cmd_status,
+                "test": lambda _: cmd_test(tests), "env": cmd_env}[args.command](args)
     except StackError as error:
         print(f"stack: {error}", file=sys.stderr)
         return 1
