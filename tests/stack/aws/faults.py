@@ -14,7 +14,7 @@ used up decides. Patterns are shell patterns (`Describe*`).
     lost      act, then close the connection without an answer
     corrupt   act, then answer with damaged bytes of the same length
     truncate  act, then answer the first `bytes` of the body and close
-    refuse    close before anything is read (connections, not requests)
+    refuse    reset the connection as soon as it is made (proxy only)
 
 `seconds` may go with every fault: the wait comes first.
 """
@@ -28,6 +28,7 @@ import time
 from . import checked
 
 HTTP_FAULTS = ("error", "delay", "cut", "lost", "corrupt", "truncate")
+PROXY_FAULTS = HTTP_FAULTS + ("refuse",)
 TCP_FAULTS = ("delay", "cut", "refuse")
 MAX_DELAY_S = 900
 MAX_RULES = 1000
@@ -45,9 +46,12 @@ class Rule:
         self.count = fields.number("count", 1, low=1, whole=True)
         self.forever = fields.boolean("forever", False)
         self.seconds = fields.number("seconds", 0.0, high=MAX_DELAY_S)
-        self._read_answer(fields)
+        self._read_answer(fields, kinds)
         self._read_condition(fields.object("when"))
         fields.done()
+        blind = kinds == TCP_FAULTS or self.fault == "refuse"
+        if blind and (self.service or self.action or fields.has("when")):
+            raise checked.Refused(f"{fields.name('when')}: of a connection nothing is seen; only skip and count choose")
         if self.fault == "delay" and self.seconds == 0:
             raise checked.Refused(f"{fields.name('seconds')}: is required for a delay")
         if self.forever and fields.has("count"):
@@ -55,7 +59,7 @@ class Rule:
         self.matched = 0
         self.fired = 0
 
-    def _read_answer(self, fields):
+    def _read_answer(self, fields, kinds):
         self.code = fields.string("code")
         self.message = fields.string("message", "injected by a fault rule")
         self.status = fields.number("status", None, low=100, high=599, whole=True)
@@ -69,8 +73,8 @@ class Rule:
         for key in ("code", "message", "status", "headers", "body"):
             if key in fields.value:
                 raise checked.Refused(f"{fields.name(key)}: only goes with fault error")
-        if self.bytes is not None and self.fault != "truncate":
-            raise checked.Refused(f"{fields.name('bytes')}: only goes with fault truncate")
+        if self.bytes is not None and self.fault != "truncate" and not (self.fault == "cut" and kinds == TCP_FAULTS):
+            raise checked.Refused(f"{fields.name('bytes')}: does not go with fault {self.fault} here")
 
     def _read_condition(self, when):
         self.param = self.header = {}
@@ -144,11 +148,11 @@ class Rules:
             self.rules.extend(fresh)
         return [rule.id for rule in fresh]
 
-    def pick(self, seen):
-        """The rule that strikes this request, or None. Counts it."""
+    def pick(self, seen, kinds=None):
+        """The rule that strikes this request, or None. Counts it. `kinds`: look at these faults only."""
         with self.lock:
             for rule in self.rules:
-                if rule.used_up() or not rule.matches(seen):
+                if rule.fault not in (kinds or self.kinds) or rule.used_up() or not rule.matches(seen):
                     continue
                 rule.matched += 1
                 if rule.matched <= rule.skip:

@@ -57,7 +57,7 @@ class Part:
         self.directory.cleanup()
 
 
-def http(method, url, body=None, headers=None, timeout=30):
+def ask(method, url, body=None, headers=None, timeout=30):
     """(status, parsed JSON or text)."""
     data = None if body is None else body if isinstance(body, bytes) else json.dumps(body).encode()
     request = urllib.request.Request(url, data=data, method=method, headers=headers or {})
@@ -104,7 +104,7 @@ class EmulatorTest(unittest.TestCase):
             self.assertEqual(failures, [], "moto itself failed")
 
     def drover(self, method, name, body=None, expect=200):
-        status, value = http(method, f"{self.part.url}/drover/{name}", body)
+        status, value = ask(method, f"{self.part.url}/drover/{name}", body)
         self.assertEqual(status, expect, value)
         return value
 

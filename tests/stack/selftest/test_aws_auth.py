@@ -6,7 +6,7 @@ import time
 import unittest
 from unittest import mock
 
-from emulated import IMAGE, REGION, ZONE_A, EmulatorTest, http
+from emulated import IMAGE, REGION, ZONE_A, EmulatorTest, ask
 
 ACCOUNT = "123456789012"
 
@@ -68,7 +68,7 @@ class Signatures(Callers):
 
     def test_unsigned_request_is_refused(self):
         self.enforce()
-        status, text = http(
+        status, text = ask(
             "POST", self.part.url + "/", b"Action=DescribeInstances&Version=2016-11-15", {"Content-Type": "application/x-www-form-urlencoded"}
         )
         self.assertEqual(status, 401)
@@ -96,7 +96,7 @@ class Signatures(Callers):
         self.client("ec2").describe_instances()
 
     def test_moto_switch_works_too(self):
-        self.assertEqual(http("POST", self.part.url + "/moto-api/reset-auth", b"0", {"Content-Type": "text/plain"})[0], 200)
+        self.assertEqual(ask("POST", self.part.url + "/moto-api/reset-auth", b"0", {"Content-Type": "text/plain"})[0], 200)
         self.refused("AuthFailure", self.client("ec2").describe_instances)
         self.drover("POST", "reset")
         self.client("ec2").describe_instances()
@@ -127,13 +127,13 @@ class Sessions(Callers):
             iam.put_role_policy(RoleName=name, PolicyName="p", PolicyDocument=json.dumps({**trust, "Statement": [allow("ec2:Describe*")]}))
         self.enforce()
         sts = self.caller("sts", allow("sts:AssumeRole"))
-        keys = sts.assume_role(RoleArn=f"arn:aws:iam::{ACCOUNT}:role/reader", RoleSessionName="s")["Credentials"]
+        keys = sts.assume_role(RoleArn=f"arn:aws:iam::{ACCOUNT}:role/reader", RoleSessionName="session")["Credentials"]
         ec2 = self.client(
             "ec2", aws_access_key_id=keys["AccessKeyId"], aws_secret_access_key=keys["SecretAccessKey"], aws_session_token=keys["SessionToken"]
         )
         ec2.describe_instances()
         self.refused("UnauthorizedOperation", ec2.create_vpc, CidrBlock="10.3.0.0/16")
-        self.refused("AccessDenied", sts.assume_role, RoleArn=f"arn:aws:iam::{ACCOUNT}:role/closed", RoleSessionName="s")
+        self.refused("AccessDenied", sts.assume_role, RoleArn=f"arn:aws:iam::{ACCOUNT}:role/closed", RoleSessionName="session")
 
 
 class Policies(Callers):

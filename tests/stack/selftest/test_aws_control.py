@@ -8,7 +8,7 @@ import unittest
 import botocore.exceptions
 from botocore.parsers import ResponseParserError
 
-from emulated import TYPE, ZONE_A, EmulatorTest, Part, http
+from emulated import TYPE, ZONE_A, EmulatorTest, Part, ask
 
 LOST = (botocore.exceptions.ConnectionClosedError, botocore.exceptions.EndpointConnectionError, botocore.exceptions.HTTPClientError)
 
@@ -206,13 +206,13 @@ class ControlRequests(EmulatorTest):
         self.assertEqual(self.drover("GET", "settings"), before)
 
     def test_not_json_unknown_path_and_wrong_method(self):
-        status, answer = http("POST", f"{self.part.url}/drover/settings", b"{")
+        status, answer = ask("POST", f"{self.part.url}/drover/settings", b"{")
         self.assertEqual(status, 400)
         self.assertIn("not JSON", answer["error"])
-        self.assertEqual(http("POST", f"{self.part.url}/drover/settings", b"[]")[0], 400)
-        self.assertEqual(http("GET", f"{self.part.url}/drover/nothing")[0], 404)
-        self.assertEqual(http("GET", f"{self.part.url}/drover/reset")[0], 405)
-        self.assertEqual(http("GET", f"{self.part.url}/drover/calls?since=x")[0], 400)
+        self.assertEqual(ask("POST", f"{self.part.url}/drover/settings", b"[]")[0], 400)
+        self.assertEqual(ask("GET", f"{self.part.url}/drover/nothing")[0], 404)
+        self.assertEqual(ask("GET", f"{self.part.url}/drover/reset")[0], 405)
+        self.assertEqual(ask("GET", f"{self.part.url}/drover/calls?since=x")[0], 400)
 
     def test_taken_port_is_a_clear_message(self):
         with socket.socket() as taken:
