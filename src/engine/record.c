@@ -31,9 +31,7 @@ static bool put_journal(struct dr_run *run) {
     const struct dr_store *store = &run->ports->store;
     struct dr_err err = {.code = DR_OK};
     int64_t expire_ms = run->plan->at_ms + run->cfg->journal_days * DR_DAY_MS;
-    int r = store->ops->journal_put(store->self, run->cfg->cluster, &row, expire_ms, dr_run_call_deadline(run), &err);
-    dr_buf_deinit(&buf);
-    return r == 0;
+    return store->ops->journal_put(store->self, run->cfg->cluster, &row, expire_ms, dr_run_call_deadline(run), &err) == 0;
 }
 
 /* What is written at the end of a tick: clocks, and the lease given back by whoever had it. */

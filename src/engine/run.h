@@ -16,8 +16,7 @@ struct dr_run {
     const struct dr_config *cfg;
     const struct dr_tick_options *options;
     struct dr_arena *arena; /* of the tick: plan, state */
-    struct dr_arena later;  /* of observations after the first: reset at each */
-    struct dr_arena *obs;   /* the one of the two that the present observation lives in */
+    struct dr_arena *obs;   /* where the present observation lives: `arena` for the first, options->later after it */
     struct dr_tick_report *report;
     struct dr_plan *plan;
 

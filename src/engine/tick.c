@@ -60,8 +60,8 @@ static bool time_left(const struct dr_run *run, int64_t need_ms) {
 
 static void refresh(struct dr_run *run) {
     dr_plan_keep(run->arena, run->plan);
-    dr_arena_reset(&run->later);
-    run->obs = &run->later;
+    dr_arena_reset(run->options->later);
+    run->obs = run->options->later;
     dr_run_observe(run);
 }
 
@@ -177,7 +177,6 @@ enum dr_tick_outcome dr_tick(const struct dr_ports *ports, const struct dr_confi
     run.leased = false;
     run.fence = 0;
     run.snap.seq = 0;
-    dr_arena_init(&run.later, 0);
     int64_t now_ms = dr_run_now(&run);
     dr_turn_init(&run.turn, options->request_id, now_ms);
     run.plan->request_id = options->request_id;
@@ -200,6 +199,5 @@ enum dr_tick_outcome dr_tick(const struct dr_ports *ports, const struct dr_confi
     if (run.obs != arena) {
         dr_plan_keep(arena, run.plan);
     }
-    dr_arena_deinit(&run.later);
     return ret->outcome;
 }

@@ -22,6 +22,7 @@ struct dr_tick_options {
     struct dr_str request_id; /* unique per tick and process: part of action ids, lease owner */
     int64_t deadline_ms;      /* absolute; the tick stops between effects before it */
     bool dry_run;             /* plan only: no lease, no write, no effect */
+    struct dr_arena *later;   /* for observations after the first: reset at each, so that a long drain does not grow */
 };
 
 struct dr_tick_report {
