@@ -94,7 +94,7 @@ static struct dr_arena_chunk *add_chunk(struct dr_arena *arena, size_t need) {
 void *dr_arena_try(struct dr_arena *arena, size_t count, size_t size) {
     size_t bytes = 0;
     size_t slot = 0;
-    if (__builtin_mul_overflow(count, size, &bytes) || __builtin_add_overflow(bytes, (size_t)(ALIGN_BYTES + RED_ZONE_BYTES), &slot)) {
+    if (__builtin_mul_overflow(count, size, &bytes) || __builtin_add_overflow(bytes, (size_t)ALIGN_BYTES + RED_ZONE_BYTES, &slot)) {
         return NULL;
     }
     /* An empty request gets a slot too: two of them have different addresses. */

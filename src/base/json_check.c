@@ -229,9 +229,10 @@ static const char *check_round(struct dr_json *j, const char *p, size_t skip_n, 
     *more = false;
     p = dr_json_space(p, j->end);
     for (size_t i = 0; *p != '}'; i++) {
-        struct dr_json_key key;
+        struct dr_json_key key = {.escaped = false};
         const char *at = p;
         p = key_and_colon(j, p, &key);
+        DR_ASSERT(p != NULL); /* the document was walked before */
         for (size_t k = 0; k < kept_n; k++) {
             if (dr_json_keys_equal(&kept[k], &key)) {
                 int n = key.raw.n > 80 ? 80 : (int)key.raw.n;

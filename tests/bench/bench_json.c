@@ -12,7 +12,10 @@ enum { TARGET_BYTES = 100 * 1000 * 1000, ROUNDS = 5 };
 /* One pod in the shape and size that an API server gives: managed fields, labels, annotations, volumes, conditions, container states. */
 static void put_pod(struct dr_buf *b, struct dr_rand *r, unsigned i) {
     unsigned app = (unsigned)dr_rand_below(r, 40);
-    uint64_t id = dr_rand_next(r);
+    unsigned long long id = dr_rand_next(r);
+    unsigned long long inverse = ~id;
+    unsigned long long id3 = id * 3;
+    unsigned long long id5 = id * 5;
     dr_buf_fmt(b,
                "{\"metadata\":{\"name\":\"shop-%u-%08x-%05x\",\"generateName\":\"shop-%u-%08x-\",\"namespace\":\"team-%u\","
                "\"uid\":\"%08x-1c2d-4e5f-8a9b-%012llx\",\"resourceVersion\":\"%u\",\"creationTimestamp\":\"2026-11-15T20:%02u:%02uZ\","
@@ -20,9 +23,8 @@ static void put_pod(struct dr_buf *b, struct dr_rand *r, unsigned i) {
                "\"annotations\":{\"prometheus.io/scrape\":\"true\",\"prometheus.io/port\":\"9090\",\"checksum/config\":\"%016llx%016llx\"},"
                "\"ownerReferences\":[{\"apiVersion\":\"apps/v1\",\"kind\":\"ReplicaSet\",\"name\":\"shop-%u-%08x\",\"uid\":\"%016llx\","
                "\"controller\":true,\"blockOwnerDeletion\":true}],",
-               app, (unsigned)id, i & 0xFFFFF, app, (unsigned)id, app % 7, (unsigned)id, (unsigned long long)(id & 0xFFFFFFFFFFFF),
-               i + 100000, i % 60, (i / 60) % 60, app, (unsigned)id, (unsigned long long)id, (unsigned long long)~id, app, (unsigned)id,
-               (unsigned long long)id);
+               app, (unsigned)id, i & 0xFFFFF, app, (unsigned)id, app % 7, (unsigned)id, id & 0xFFFFFFFFFFFF, i + 100000, i % 60,
+               (i / 60) % 60, app, (unsigned)id, id, inverse, app, (unsigned)id, id);
     dr_buf_fmt(b,
                "\"managedFields\":[{\"manager\":\"k3s\",\"operation\":\"Update\",\"apiVersion\":\"v1\",\"time\":\"2026-11-15T20:00:00Z\","
                "\"fieldsType\":"
@@ -33,7 +35,7 @@ static void put_pod(struct dr_buf *b, struct dr_rand *r, unsigned i) {
                "{\".\":{},\"f:image\":{},\"f:imagePullPolicy\":{},\"f:name\":{},\"f:resources\":{\".\":{},\"f:requests\":{\".\":{},\"f:"
                "cpu\":{},\"f:memory\":"
                "{}}}}},\"f:dnsPolicy\":{},\"f:restartPolicy\":{}}}}]},",
-               (unsigned long long)id);
+               id);
     dr_buf_fmt(
         b,
         "\"spec\":{\"volumes\":[{\"name\":\"kube-api-access-%05x\",\"projected\":{\"sources\":[{\"serviceAccountToken\":{"
@@ -64,8 +66,8 @@ static void put_pod(struct dr_buf *b, struct dr_rand *r, unsigned i) {
                "{\"running\":{\"startedAt\":\"2026-11-15T20:00:30Z\"}},\"ready\":true,\"restartCount\":%u,\"imageID\":\"registry.example."
                "com/store/"
                "shop@sha256:%016llx%016llx%016llx%016llx\",\"started\":true}],\"qosClass\":\"Burstable\"}}",
-               i % 50 == 0 ? "Pending" : "Running", i % 50 == 0 ? "False" : "True", i % 250, i % 200, i % 250, i % 200, i % 3,
-               (unsigned long long)id, (unsigned long long)~id, (unsigned long long)id * 3, (unsigned long long)id * 5);
+               i % 50 == 0 ? "Pending" : "Running", i % 50 == 0 ? "False" : "True", i % 250, i % 200, i % 250, i % 200, i % 3, id, inverse,
+               id3, id5);
 }
 
 static struct dr_buf make_pod_list(void) {

@@ -117,7 +117,7 @@ int main(int argc, char **argv) {
     for (const struct dr_bench *b = registered; b != NULL && n < MAX_BENCHES; b = b->next) {
         sorted[n++] = b;
     }
-    qsort(sorted, n, sizeof sorted[0], compare);
+    qsort(sorted, n, sizeof(struct dr_bench *), compare);
     int failed = 0;
     for (size_t i = 0; i < n; i++) {
         int wanted = first == argc;

@@ -37,15 +37,19 @@ static int copy_value(struct dr_json *j, struct dr_jsonw *w, struct dr_arena *ar
         dr_jsonw_str(w, r < 0 ? DR_STR("") : s);
         return r;
     case DR_JSON_ARRAY:
-        dr_jsonw_array(w);
         r = dr_json_enter(j, type, err);
+        if (r == 0) {
+            dr_jsonw_array(w);
+        }
         while (r >= 0 && (r = dr_json_next_element(j, err)) > 0) {
             r = copy_value(j, w, arena, err);
         }
         break;
     case DR_JSON_OBJECT:
-        dr_jsonw_object(w);
         r = dr_json_enter(j, type, err);
+        if (r == 0) {
+            dr_jsonw_object(w);
+        }
         while (r >= 0 && (r = dr_json_next_key(j, &key, err)) > 0) {
             dr_jsonw_key_str(w, dr_json_key_str(&key, arena));
             r = copy_value(j, w, arena, err);

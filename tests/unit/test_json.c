@@ -312,7 +312,7 @@ TEST(json, depth_has_a_ceiling) {
     for (unsigned depth = DR_JSON_MAX_DEPTH - 1; depth <= DR_JSON_MAX_DEPTH + 1; depth++) {
         memset(doc, '[', depth);
         memset(doc + depth, ']', depth);
-        CHECK_EQ_INT(accepts((struct dr_str){doc, 2 * depth}), depth <= DR_JSON_MAX_DEPTH);
+        CHECK_EQ_INT(accepts((struct dr_str){doc, (size_t)2 * depth}), depth <= DR_JSON_MAX_DEPTH);
     }
     struct dr_json j;
     struct dr_err err;
