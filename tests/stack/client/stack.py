@@ -13,16 +13,14 @@ from concurrent.futures import ThreadPoolExecutor
 
 from .account import Clients, make_account
 from .kube import Kube, KubeError, wait_for
-from .workloads import Workloads
+from .workloads import TEST_LABEL, Workloads
 
 PROGRAM = pathlib.Path(__file__).resolve().parent.parent / "stack"
 SYSTEM = ("kube-system", "kube-public", "kube-node-lease")
 # In this order: what makes pods goes before the pods.
 NAMESPACED = ("/apis/apps/v1/{}/deployments", "/apis/apps/v1/{}/statefulsets", "/apis/apps/v1/{}/daemonsets",
               "/apis/batch/v1/{}/cronjobs", "/apis/batch/v1/{}/jobs", "/apis/apps/v1/{}/replicasets",
-              "/apis/policy/v1/{}/poddisruptionbudgets", "/apis/rbac.authorization.k8s.io/v1/{}/roles",
-              "/apis/rbac.authorization.k8s.io/v1/{}/rolebindings")
-TEST_LABEL = "stack.drover.dev/test"
+              "/apis/policy/v1/{}/poddisruptionbudgets")
 
 
 class Http:
@@ -127,7 +125,9 @@ class Stack:
             jobs += [(self._delete_all, "/api/v1/nodes"), (self._delete_all, "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases")]
             jobs += [(self._delete_all, f"/apis/rbac.authorization.k8s.io/v1/{kind}", TEST_LABEL)
                      for kind in ("clusterroles", "clusterrolebindings")]
-            jobs += [(self._delete_all, f"/api/v1/namespaces/{place}/serviceaccounts", TEST_LABEL) for place in places]
+            jobs += [(self._delete_all, path, TEST_LABEL) for place in places for path in (
+                f"/api/v1/namespaces/{place}/serviceaccounts", f"/apis/rbac.authorization.k8s.io/v1/namespaces/{place}/roles",
+                f"/apis/rbac.authorization.k8s.io/v1/namespaces/{place}/rolebindings")]
             for job in [pool.submit(*job) for job in jobs]:
                 job.result()
         wait_for(self._no_pods, "an empty cluster", timeout=10, every=0.02)

@@ -7,6 +7,7 @@ from .kube import is_ready, wait_for
 
 TERMINATION = "stack.drover.dev/termination-seconds"
 STUCK = "stack.drover.dev/stuck"
+TEST_LABEL = "stack.drover.dev/test"
 
 
 def pod_spec(cpu="100m", memory="64Mi", node=None, selector=None, priority_class=None, grace_sec=30, tolerations=None,
@@ -92,6 +93,18 @@ class Workloads:
     def unstick(self, name, namespace="default"):
         """Takes the finalizer off a stuck pod."""
         return self.kube.patch(f"/api/v1/namespaces/{namespace}/pods/{name}", {"metadata": {"finalizers": None}})
+
+    def service_account(self, name, rules, namespace="default", cluster_wide=False):
+        """An identity that may do what the RBAC rules say; returns the service account."""
+        meta = {"name": name, "labels": {TEST_LABEL: "yes"}}
+        rbac = "/apis/rbac.authorization.k8s.io/v1" + ("" if cluster_wide else f"/namespaces/{namespace}")
+        kind = "ClusterRole" if cluster_wide else "Role"
+        account = self.kube.create(f"/api/v1/namespaces/{namespace}/serviceaccounts", {"metadata": meta})
+        self.kube.create(f"{rbac}/{kind.lower()}s", {"metadata": meta, "rules": rules})
+        self.kube.create(f"{rbac}/{kind.lower()}bindings", {
+            "metadata": meta, "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": kind, "name": name},
+            "subjects": [{"kind": "ServiceAccount", "name": name, "namespace": namespace}]})
+        return account
 
     def wait_pods(self, app, count, namespace="default", timeout=30):
         """Waits for exactly so many ready pods of an app that are not ending; returns them."""

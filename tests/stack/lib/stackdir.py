@@ -103,6 +103,8 @@ class Stack:
             facts = self.facts()
             if facts and set(self.running()) == set(facts["parts"]):
                 facts["already"] = True
+                if facts["options"] != options or any(facts["ports"].get(n) != p for n, p in fixed_ports.items()):
+                    print("it runs with other options; to change them end it first", file=sys.stderr)
                 return facts
             print(f"the stack in {self.dir} is not whole: it is ended and started anew", file=sys.stderr)
         self.down(quiet=True)
@@ -206,8 +208,9 @@ class Stack:
         if "address already in use" in text.lower():
             used = [p for p in part.ports if str(ctx.ports[p]) in text] or part.ports
             raise PortTaken(f"port {ctx.ports[used[0]]} for {part.name} was taken while it started\n{end}")
-        if "no space left on device" in text.lower():
-            reason = "no space left on the disk"
+        # A part that cannot write its log cannot tell why it ended either.
+        if "no space left on device" in text.lower() or shutil.disk_usage(self.dir).free < 1 << 20:
+            reason = f"no space left on the disk of {self.dir}"
         raise StackError(f"part {part.name}: {reason}\n  log: {log}\n{end}")
 
     def _set_up_account(self, facts):

@@ -215,15 +215,7 @@ class Identities(StackTest):
 
     def account(self, name, verbs):
         """A service account that may do these verbs on pods of the default namespace."""
-        label = {"stack.drover.dev/test": "yes"}
-        rbac = "/apis/rbac.authorization.k8s.io/v1/namespaces/default"
-        self.kube.create("/api/v1/namespaces/default/serviceaccounts", {"metadata": {"name": name, "labels": label}})
-        self.kube.create(f"{rbac}/roles", {"metadata": {"name": name}, "rules": [
-            {"apiGroups": [""], "resources": ["pods"], "verbs": verbs}]})
-        self.kube.create(f"{rbac}/rolebindings", {
-            "metadata": {"name": name}, "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": name},
-            "subjects": [{"kind": "ServiceAccount", "name": name, "namespace": "default"}]})
-        return self.kube.get(f"/api/v1/namespaces/default/serviceaccounts/{name}")
+        return self.work.service_account(name, [{"apiGroups": [""], "resources": ["pods"], "verbs": verbs}])
 
     def test_rbac_allows_what_the_role_says_and_refuses_the_rest(self):
         self.account("reader", ["get", "list"])
