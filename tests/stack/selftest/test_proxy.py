@@ -153,7 +153,8 @@ class HttpRules(ProxyTest):
 
     def test_refuse_resets_the_connection(self):
         self.rule(fault="refuse")
-        self.assertEqual(curl(self.part.url).returncode, 56)
+        # The reset may meet curl while it connects (7), sends (55) or reads (56).
+        self.assertIn(curl(self.part.url).returncode, (7, 55, 56))
         self.assertEqual(curl(self.part.url).returncode, 0)
 
     def test_shut_door_refuses_until_opened(self):
