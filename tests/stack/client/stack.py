@@ -170,6 +170,10 @@ class Stack:
         answer = Http(base).get("/api/v1/query?" + urllib.parse.urlencode({"query": promql}))
         return [(r["metric"], float(r["value"][1])) for r in answer["data"]["result"]]
 
+    def load(self, node, **values):
+        """Sets a node's load at the exporter: cpu and memory as shares of 1, cpus, silent, ..."""
+        return self.exporter.post("/nodes", {"node": node, **values})
+
     def kubectl(self, *arguments, token=None, check=True, stdin=None):
         """The pinned kubectl. Returns the finished process."""
         command = [str(self.cache / "kubernetes/kubectl"), *map(str, arguments)]
