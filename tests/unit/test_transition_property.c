@@ -234,8 +234,12 @@ static struct step any_step(struct dr_rand *rand, const struct dr_state *s, int6
                                                           : s->down_action_id;
     m.spec = help_spec(m.index < s->attempts.n ? s->attempts.v[m.index].attempt + 1 : 1);
     /* Without some direction a walk hardly ever brings an action to its good end. */
-    if ((m.op == UP_FAIL || m.op == DOWN_FAIL || m.op == DOWN_DROP || m.op == MARK_REFUSED) && dr_rand_below(rand, 4) > 0)
-        m.op = DOWN_COMMIT;
+    if ((m.op == UP_FAIL || m.op == DOWN_FAIL || m.op == MARK_REFUSED) && dr_rand_below(rand, 4) > 0)
+        m.op = s->up_action_id.n > 0 ? UP_RECORD : DOWN_COMMIT;
+    if ((m.op == UP_RECORD || m.op == UP_JOINED) && s->attempts.n > 0) {
+        m.action = s->up_action_id;
+        m.index %= s->attempts.n;
+    }
     if (m.op >= DOWN_DRAIN && m.op <= DOWN_DROP) {
         m.action = s->down_action_id;
         if (s->down_targets.n > 0)
