@@ -10,7 +10,7 @@
  * Who runs: the runner (a test, `drover simulate`, the demo) makes a world, fills it, takes ports for one or more processes, and calls the engine's tick with them. Time moves only by dr_world_advance, by a process's sleep, by latency and by
  * faults that take time. What should happen at a given moment is scheduled with dr_world_at, so that it also happens in the middle of a tick that sleeps.
  *
- * Memory: what observe hands out stays valid and unchanged until the same process has observed four more times; strings live as long as the world. Everything is freed by dr_world_free.
+ * Memory: what observe hands out stays valid and unchanged until the same process has observed three more changes; its strings live as long as the world, resource versions as long as the snapshot. Everything is freed by dr_world_free.
  */
 
 #include "core/model.h"
@@ -200,7 +200,7 @@ bool dr_world_remove_budget(struct dr_world *world, struct dr_str name);
 /* What the fleet is asked to do, linear between points, constant outside: cpu and memory series are demand / capacity of the Ready workers, at most 100 %. */
 void dr_world_demand_cpu(struct dr_world *world, int64_t at_ms, int64_t milli);
 void dr_world_demand_mem(struct dr_world *world, int64_t at_ms, int64_t bytes);
-/* A series as it is to be read ("cpu" 820000 from 20:04), by name of the signal; it wins over demand. A series holds each value until the next point, or is linear between points. Points may come in any order. */
+/* A series as it is to be read ("cpu" 820000 from 20:04), by name of the signal; it wins over demand. A series holds each value until the next point, or is linear between points; before the first point it has no samples. Points may come in any order. */
 void dr_world_series(struct dr_world *world, struct dr_str signal, int64_t at_ms, int64_t micro);
 void dr_world_series_linear(struct dr_world *world, struct dr_str signal, bool on);
 void dr_world_series_clear(struct dr_world *world, struct dr_str signal);
