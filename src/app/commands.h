@@ -1,0 +1,14 @@
+#ifndef DR_APP_COMMANDS_H
+#define DR_APP_COMMANDS_H
+
+/* The commands that there are, each in its own file. */
+
+#include "app/command.h"
+
+extern const struct dr_command dr_cmd_completion;
+extern const struct dr_command dr_cmd_config;
+extern const struct dr_command dr_cmd_explain;
+extern const struct dr_command dr_cmd_history;
+extern const struct dr_command dr_cmd_status;
+
+#endif
