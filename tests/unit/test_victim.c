@@ -37,6 +37,12 @@ static struct dr_candidate judge(struct small_world *w, const char *id) {
     FAIL("no candidate %s", id);
 }
 
+/* The verdict about one worker by itself. */
+static enum dr_victim_verdict check(struct small_world *w, const char *id, bool as_target) {
+    const struct dr_worker *worker = sw_find(w, id);
+    return dr_victim_check(&w->arena, &w->cfg, &w->state, &w->fleet, worker, as_target).verdict;
+}
+
 static void set_order(struct small_world *w, size_t n, const enum dr_order *order) {
     w->cfg.order_n = n;
     for (size_t i = 0; i < n; i++) {
@@ -219,11 +225,10 @@ TEST(hazard_30, bare_pods_and_local_data_protect_unless_allowed) {
     sw_pod(w, &w->nodes[1], 10, 1)->local_data = true;
     CHECK_EQ_INT(judge(w, "i-1").verdict, DR_VICTIM_BARE_POD);
     CHECK_EQ_INT(judge(w, "i-2").verdict, DR_VICTIM_LOCAL_DATA);
-    w->cfg.min_workers = 0;
     w->cfg.allow_bare_pods = true;
     w->cfg.allow_local_data = true;
-    CHECK_EQ_INT(judge(w, "i-1").verdict, DR_VICTIM_OK);
-    CHECK_EQ_INT(judge(w, "i-2").verdict, DR_VICTIM_OK);
+    CHECK_EQ_INT(check(w, "i-1", false), DR_VICTIM_OK);
+    CHECK_EQ_INT(check(w, "i-2", false), DR_VICTIM_OK);
 }
 
 TEST(victim, what_is_leaving_protected_or_not_ready_is_no_victim) {
@@ -271,8 +276,7 @@ TEST(victim, budget_that_allows_none_protects) {
     CHECK_EQ_INT(candidate.verdict, DR_VICTIM_BUDGET);
     CHECK(candidate.pod == pod);
     w->budgets[0].value = 1;
-    w->cfg.min_workers = 0;
-    CHECK_EQ_INT(judge(w, "i-1").verdict, DR_VICTIM_OK);
+    CHECK_EQ_INT(check(w, "i-1", false), DR_VICTIM_OK);
 }
 
 TEST(hazard_11, worker_whose_pods_fit_nowhere_else_is_no_victim) {
@@ -308,35 +312,31 @@ TEST(victim, check_as_target_forgives_our_own_cordon_and_budgets_that_wait) {
     w->budgets[0] = (struct dr_budget){.ns = DR_STR("shop"), .value = 0};
     w->snap.budget_n = 1;
     sw_avoid(w, "victim/i-1", SW_NOW_EPOCH + 100);
-    const struct dr_worker *worker = sw_find(w, "i-1");
-    CHECK_EQ_INT(dr_victim_check(&w->arena, &w->cfg, &w->state, &w->fleet, worker, true).verdict, DR_VICTIM_OK);
-    CHECK_EQ_INT(dr_victim_check(&w->arena, &w->cfg, &w->state, &w->fleet, worker, false).verdict, DR_VICTIM_NOT_A_CANDIDATE);
+    CHECK_EQ_INT(check(w, "i-1", true), DR_VICTIM_OK);
+    CHECK_EQ_INT(check(w, "i-1", false), DR_VICTIM_NOT_A_CANDIDATE);
     w->nodes[0].cordon_owner = DR_STR("down-0");
-    CHECK_EQ_INT(dr_victim_check(&w->arena, &w->cfg, &w->state, &w->fleet, worker, true).verdict, DR_VICTIM_CORDONED);
+    CHECK_EQ_INT(check(w, "i-1", true), DR_VICTIM_CORDONED);
     w->nodes[0].cordon_owner = DR_STR("down-1");
     pod->critical = true;
-    CHECK_EQ_INT(dr_victim_check(&w->arena, &w->cfg, &w->state, &w->fleet, worker, true).verdict, DR_VICTIM_CRITICAL_POD);
+    CHECK_EQ_INT(check(w, "i-1", true), DR_VICTIM_CRITICAL_POD);
 }
 
 TEST(rule_14, check_before_the_mark_looks_at_minimum_and_zone_again) {
     struct small_world *w = four();
     sw_scale_down(w, "i-1");
-    const struct dr_worker *worker = sw_find(w, "i-1");
-    CHECK_EQ_INT(dr_victim_check(&w->arena, &w->cfg, &w->state, &w->fleet, worker, true).verdict, DR_VICTIM_OK);
+    CHECK_EQ_INT(check(w, "i-1", true), DR_VICTIM_OK);
     w->cfg.min_workers = 4;
-    CHECK_EQ_INT(dr_victim_check(&w->arena, &w->cfg, &w->state, &w->fleet, worker, true).verdict, DR_VICTIM_MINIMUM);
+    CHECK_EQ_INT(check(w, "i-1", true), DR_VICTIM_MINIMUM);
     w->cfg.min_workers = 3;
     w->instances[1].zone = DR_STR("zb"); /* i-1 is the last in za now */
-    worker = sw_find(w, "i-1");
-    CHECK_EQ_INT(dr_victim_check(&w->arena, &w->cfg, &w->state, &w->fleet, worker, true).verdict, DR_VICTIM_ZONE);
+    CHECK_EQ_INT(check(w, "i-1", true), DR_VICTIM_ZONE);
 }
 
 TEST(victim, unjoined_target_stays_a_target_before_its_timeout) {
     struct small_world *w = four();
     sw_instance(w, "i-9", "za")->launched_ms = SW_NOW_MS - DR_MINUTE_MS;
     sw_scale_down(w, "i-9");
-    const struct dr_worker *worker = sw_find(w, "i-9");
-    CHECK_EQ_INT(dr_victim_check(&w->arena, &w->cfg, &w->state, &w->fleet, worker, true).verdict, DR_VICTIM_OK);
+    CHECK_EQ_INT(check(w, "i-9", true), DR_VICTIM_OK);
 }
 
 TEST(victim, targets_of_the_active_action_count_as_gone) {
