@@ -32,7 +32,7 @@ class KubeError(Exception):
 def read_kubeconfig(path):
     """The four values of a kubeconfig as the stack writes it: one cluster, one user, files."""
     text = pathlib.Path(path).read_text()
-    found = dict(re.findall(r"^\s+(server|certificate-authority|client-certificate|client-key): (\S+)$", text, re.M))
+    found = dict(re.findall(r"^\s+(server|certificate-authority|client-certificate|client-key): (.+)$", text, re.M))
     if "server" not in found or "certificate-authority" not in found:
         raise ValueError(f"{path}: not a kubeconfig of the stack")
     return found

@@ -20,7 +20,7 @@ SYSTEM = ("kube-system", "kube-public", "kube-node-lease")
 # In this order: what makes pods goes before the pods.
 NAMESPACED = ("/apis/apps/v1/{}/deployments", "/apis/apps/v1/{}/statefulsets", "/apis/apps/v1/{}/daemonsets",
               "/apis/batch/v1/{}/cronjobs", "/apis/batch/v1/{}/jobs", "/apis/apps/v1/{}/replicasets",
-              "/apis/policy/v1/{}/poddisruptionbudgets")
+              "/apis/policy/v1/{}/poddisruptionbudgets", "/api/v1/{}/persistentvolumeclaims")
 
 
 class Http:
@@ -123,13 +123,17 @@ class Stack:
             jobs += [(self._delete_all, "/apis/apps/v1/namespaces/kube-system/" + kind)
                      for kind in ("deployments", "replicasets", "daemonsets")]
             jobs += [(self._delete_all, "/api/v1/nodes"), (self._delete_all, "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases")]
-            jobs += [(self._delete_all, f"/apis/rbac.authorization.k8s.io/v1/{kind}", TEST_LABEL)
-                     for kind in ("clusterroles", "clusterrolebindings")]
+            jobs.append((self._delete_all, "/api/v1/persistentvolumes"))
+            jobs += [(self._delete_all, f"/apis/{path}", TEST_LABEL)
+                     for path in ("rbac.authorization.k8s.io/v1/clusterroles", "rbac.authorization.k8s.io/v1/clusterrolebindings",
+                                  "scheduling.k8s.io/v1/priorityclasses", "storage.k8s.io/v1/storageclasses")]
             jobs += [(self._delete_all, path, TEST_LABEL) for place in places for path in (
                 f"/api/v1/namespaces/{place}/serviceaccounts", f"/apis/rbac.authorization.k8s.io/v1/namespaces/{place}/roles",
                 f"/apis/rbac.authorization.k8s.io/v1/namespaces/{place}/rolebindings")]
-            for job in [pool.submit(*job) for job in jobs]:
-                job.result()
+            pods = [(self._delete_all, f"/api/v1/namespaces/{place}/pods") for place in [*places, "kube-system"]]
+            for batch in (jobs, pods):
+                for job in [pool.submit(*job) for job in batch]:
+                    job.result()
         wait_for(self._no_pods, "an empty cluster", timeout=10, every=0.02)
 
     def _delete_all(self, path, selector=None):

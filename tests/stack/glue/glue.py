@@ -44,8 +44,8 @@ class Machine:
 
 
 class Glue:
-    def __init__(self, kube, machines, boot_sec):
-        self.kube, self.machines = kube, machines
+    def __init__(self, kube, machines, boot_sec, version):
+        self.kube, self.machines, self.version = kube, machines, version
         self.default_boot_sec = boot_sec
         self.lock = threading.Lock()
         self.last_error, self.passes = "not asked yet", 0
@@ -116,7 +116,8 @@ class Glue:
                 log("join-refused", instance=instance["id"], node=name, reason="a Node of that name exists")
             machine.refused = name
             return
-        self.kube.create("/api/v1/nodes", node_object(instance, self.machines.shape(instance["type"]), self.provider_id))
+        self.kube.create("/api/v1/nodes", node_object(instance, self.machines.shape(instance["type"]), self.version,
+                                                      self.provider_id))
         machine.state, machine.node, machine.refused = "joined", name, None
         log("joined", instance=instance["id"], node=name)
 
@@ -260,9 +261,10 @@ def main():
     parser.add_argument("--aws", required=True, help="URL of the AWS emulator")
     parser.add_argument("--port", type=int, required=True)
     parser.add_argument("--boot-seconds", type=float, default=3)
+    parser.add_argument("--kubernetes-version", required=True, help="what the kubelets say they are")
     args = parser.parse_args()
     signal.signal(signal.SIGTERM, lambda *_: os._exit(0))
-    glue = Glue(Kube(args.kubeconfig), Machines(args.aws), args.boot_seconds)
+    glue = Glue(Kube(args.kubeconfig), Machines(args.aws), args.boot_seconds, args.kubernetes_version)
     Handler.glue = glue
     try:
         server = http.server.ThreadingHTTPServer(("127.0.0.1", args.port), Handler)

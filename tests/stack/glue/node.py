@@ -16,8 +16,9 @@ def node_name(instance):
     return "ip-" + instance["private_ip"].replace(".", "-")
 
 
-def node_object(instance, shape, provider_id="aws"):
-    """A Node for an instance; shape is (vCPUs, MiB). provider_id `k3s` is what old K3s versions force."""
+def node_object(instance, shape, version, provider_id="aws"):
+    """A Node for an instance; shape is (vCPUs, MiB), version Kubernetes' own. provider_id `k3s` is what
+    old K3s versions force."""
     name, zone, cpus, mib = node_name(instance), instance["zone"], *shape
     labels = {
         ALIVE: "alive",
@@ -44,7 +45,7 @@ def node_object(instance, shape, provider_id="aws"):
             # With only one of the two KWOK empties the list.
             "addresses": [{"type": "InternalIP", "address": instance["private_ip"]}, {"type": "Hostname", "address": name}],
             "nodeInfo": {"architecture": "amd64", "bootID": "", "containerRuntimeVersion": "containerd://2.1.0",
-                         "kernelVersion": "6.1.0", "kubeProxyVersion": "", "kubeletVersion": "v1.36.4+k3s1", "machineID": "",
+                         "kernelVersion": "6.1.0", "kubeProxyVersion": "", "kubeletVersion": f"v{version}+k3s1", "machineID": "",
                          "operatingSystem": "linux", "osImage": "Debian GNU/Linux 12", "systemUUID": instance["id"]},
         },
     }

@@ -170,6 +170,9 @@ def main(argv):
     except StackError as error:
         print(f"stack: {error}", file=sys.stderr)
         return 1
+    except BrokenPipeError:  # the reader of our output has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
     except KeyboardInterrupt:
         print("stack: interrupted; nothing is left behind", file=sys.stderr)
         return 130

@@ -4,7 +4,7 @@ import os
 import pathlib
 
 from ask import ask, ask_json
-from pins import STACK
+from pins import STACK, versions
 
 
 class Part:
@@ -252,7 +252,8 @@ def apiserver_proxy_ready(ctx, port):
 
 def glue_argv(ctx):
     return [ctx.python, STACK / "glue/glue.py", "--kubeconfig", ctx.dir / "kubeconfig", "--aws", ctx.url("aws"),
-            "--port", str(ctx.ports["glue"]), "--boot-seconds", str(ctx.options["boot_sec"])]
+            "--port", str(ctx.ports["glue"]), "--boot-seconds", str(ctx.options["boot_sec"]),
+            "--kubernetes-version", versions()["KUBERNETES_VERSION"]]
 
 
 def glue_ready(ctx):

@@ -5,6 +5,7 @@ import json
 import os
 import pathlib
 import random
+import shlex
 import shutil
 import socket
 import subprocess
@@ -70,7 +71,7 @@ class Stack:
 
     # -- down ---------------------------------------------------------------------------------
 
-    def down(self, quiet=False):
+    def down(self):
         """Ends everything that a pid file here names. Returns how many processes that were."""
         names = self.running()
         order = [p.name for p in reversed(self.parts)]
@@ -107,23 +108,23 @@ class Stack:
                     print("it runs with other options; to change them end it first", file=sys.stderr)
                 return facts
             print(f"the stack in {self.dir} is not whole: it is ended and started anew", file=sys.stderr)
-        self.down(quiet=True)
+        self.down()
         check_disk(self.dir)
         for attempt in range(3):
             try:
                 return self._start(options, fixed_ports, begun)
             except PortTaken as taken:
-                self.down(quiet=True)
+                self.down()
                 if attempt == 2 or fixed_ports:
                     raise
                 print(f"{taken}; trying other ports", file=sys.stderr)
             except OSError as error:
-                self.down(quiet=True)
+                self.down()
                 if error.errno == errno.ENOSPC:
                     raise StackError(f"no space left on the disk of {self.dir}") from None
                 raise
             except BaseException:
-                self.down(quiet=True)
+                self.down()
                 raise
         raise AssertionError("unreachable")
 
@@ -144,7 +145,6 @@ class Stack:
         self._run_parts(ctx, [p for p in self.parts if p.name not in missing])
         facts = {"dir": str(self.dir), "cache": str(ctx.cache), "ports": ctx.ports, "options": options, "missing": missing,
                  "parts": [p.name for p in self.parts if p.name not in missing], "since": time.time()}
-        self._set_up_account(facts)
         write_outputs(ctx, facts)
         facts["start_sec"] = round(time.monotonic() - begun, 1)
         temporary = self.dir / "stack.json.tmp"
@@ -175,7 +175,7 @@ class Stack:
 
     def _run_parts(self, ctx, parts):
         """Starts each part as soon as those it rests on are ready; waits until all are."""
-        started, ready, seen = {}, {}, {}
+        started, ready, seen, account = {}, {}, {}, None
         deadline = time.monotonic() + ctx.options["ready_sec"]
         while len(ready) < len(parts):
             for part in parts:
@@ -192,6 +192,8 @@ class Stack:
                     if yes:
                         ready[part.name] = True
                         tell(f"{part.name} ready", len(ready), len(parts))
+            if account is None and {"aws", "dynamodb"} <= set(ready):
+                account = self._begin_account(ctx)
             if time.monotonic() > deadline:
                 late = [p for p in parts if p.name in started and p.name not in ready]
                 self._failed(ctx, late[0], f"not ready after {ctx.options['ready_sec']:.0f} s; "
@@ -200,6 +202,8 @@ class Stack:
         for part in parts:
             if started[part.name].exit_code() is not None:
                 self._failed(ctx, part, f"ended with {started[part.name].exit_code()} soon after its start")
+        if account is not None:
+            finish_account(account, self.logs / "account.log")
 
     def _failed(self, ctx, part, reason):
         log = self.logs / f"{part.name}.log"
@@ -213,17 +217,21 @@ class Stack:
             reason = f"no space left on the disk of {self.dir}"
         raise StackError(f"part {part.name}: {reason}\n  log: {log}\n{end}")
 
-    def _set_up_account(self, facts):
-        """What a person has before drover comes: a network, a launch template, a queue, tables."""
-        if {"aws", "dynamodb"} & set(facts["missing"]):
-            return
-        ctx = Context(self.dir, facts["cache"], facts["ports"], facts["options"])
-        done = subprocess.run([str(ctx.python), str(STACK / "client/account.py"), "--aws", ctx.url("aws"), "--dynamodb",
-                               ctx.url("dynamodb"), "--region", facts["options"]["region"], "--out", str(self.dir / "account.json")],
-                              env=quiet_python(ctx), capture_output=True, text=True)
-        if done.returncode != 0:
-            end = "\n".join(f"  | {line[:240]}" for line in done.stderr.splitlines()[-6:])
-            raise StackError(f"setting up the AWS account failed\n{end}")
+    def _begin_account(self, ctx):
+        """What a person has before drover comes: a network, a launch template, a queue, tables. Made
+        while the slower parts still start."""
+        process = self.process("account")
+        process.spawn([ctx.python, STACK / "client/account.py", "--aws", ctx.url("aws"), "--dynamodb", ctx.url("dynamodb"),
+                       "--region", ctx.options["region"], "--out", self.dir / "account.json"],
+                      self.logs / "account.log", env=quiet_python(ctx), cwd=self.dir)
+        return process
+
+
+def finish_account(process, log):
+    if process.child.wait() != 0:
+        end = "\n".join(f"  | {line[:240]}" for line in log.read_text(errors="replace").splitlines()[-6:])
+        raise StackError(f"setting up the AWS account failed\n  log: {log}\n{end}")
+    process.path.unlink(missing_ok=True)
 
 
 def tell(text, count, total):
@@ -322,8 +330,8 @@ def environment(ctx, facts):
 def write_outputs(ctx, facts):
     values = environment(ctx, facts)
     facts["env"] = values
-    lines = [f"export {name}='{value}'" for name, value in values.items()]
-    lines.append(f"export PATH='{ctx.cache / 'kubernetes'}':\"$PATH\"")
+    lines = [f"export {name}={shlex.quote(value)}" for name, value in values.items()]
+    lines.append(f"export PATH={shlex.quote(str(ctx.cache / 'kubernetes'))}:\"$PATH\"")
     (ctx.dir / "env").write_text("\n".join(lines) + "\n")
     text = (STACK / "drover.yaml.in").read_text()
     for name, value in sorted(values.items(), key=lambda item: -len(item[0])):

@@ -99,6 +99,11 @@ class Nodes(StackTest):
         labels = self.stack.node_of(instance)["metadata"]["labels"]
         self.assertNotIn("stack.drover.dev/machine", labels)
 
+    def test_server_of_the_cluster_is_a_tainted_control_plane_node(self):
+        _, (node,) = self.join(tags={"drover.dev/role": "server"})
+        self.assertEqual(node["metadata"]["labels"]["node-role.kubernetes.io/control-plane"], "true")
+        self.assertIn("node-role.kubernetes.io/control-plane", {t["key"] for t in node["spec"]["taints"]})
+
     def test_wrong_orders_to_the_glue_are_refused_with_the_reason(self):
         for path, body, words in (("/settings", {"bootSeconds": -1}, "0..86400"), ("/settings", {"boot": 1}, "unknown setting boot"),
                                   ("/never-join", {}, "want instance, count or all"), ("/not-ready", {"instance": "i-none"}, "has no Node"),

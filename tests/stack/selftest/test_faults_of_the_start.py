@@ -1,8 +1,11 @@
 """What may go wrong around a start: a clear message, nothing left behind, the next start works."""
 
+import contextlib
+import io
 import json
 import os
 import pathlib
+import shlex
 import signal
 import socket
 import subprocess
@@ -18,6 +21,8 @@ from client.kube import wait_for
 from client.stack import PROGRAM, Stack
 from pins import StackError, cache_dir, pins_hash, versions
 from process import Process, start_ticks, stop_all
+
+OPTIONS = {"boot_sec": 1, "node_grace_sec": 20, "scrape_sec": 1, "region": "us-east-1", "ready_sec": 60}
 
 
 def run(*arguments, environment=None, timeout=180):
@@ -61,6 +66,38 @@ class Starts(InDirectory):
             self.assertEqual(done.returncode, 1)
             self.assertIn(f"port {port} for apiserver is taken", done.stderr)
             self.assertNotIn("Traceback", done.stderr)
+        self.assertNothingLeft()
+
+    def test_free_port_that_is_taken_in_the_last_moment_is_replaced(self):
+        runner = stackdir.Stack(self.dir)
+        choose, given = stackdir.choose_ports, []
+        with socket.socket() as taken:
+            taken.bind(("127.0.0.1", 0))
+            taken.listen()
+
+            def lose_the_race(parts, fixed):
+                ports = choose(parts, fixed)
+                if not given:
+                    ports["etcd"] = taken.getsockname()[1]
+                given.append(ports)
+                return ports
+            told = io.StringIO()
+            with mock.patch.object(stackdir, "choose_ports", lose_the_race), contextlib.redirect_stderr(told), runner.lock():
+                facts = runner.up(OPTIONS, {})
+        self.assertRegex(told.getvalue(), r"(?s)port \d+ for etcd was taken while it started.*trying other ports")
+        self.assertEqual(len(given), 2)
+        self.assertNotEqual(facts["ports"]["etcd"], given[0]["etcd"])
+        self.assertEqual(set(runner.running()), set(facts["parts"]))
+
+    def test_directory_with_blanks_and_quotes_in_its_name_works(self):
+        self.dir = self.dir.parent / "my 'own' stack"
+        self.addCleanup(run, "down", "--dir", self.dir)
+        stack = Stack.start(self.dir)
+        self.assertEqual(stack.kube.nodes(), [])
+        shell = f". {shlex.quote(str(self.dir / 'env'))} && kubectl get nodes -o name && printf %s \"$STACK_DIR\""
+        done = subprocess.run(["sh", "-c", shell], capture_output=True, text=True)
+        self.assertEqual((done.returncode, done.stdout), (0, str(self.dir)), done.stderr)
+        stack.stop()
         self.assertNothingLeft()
 
     def test_wrong_usage_is_refused_before_anything_happens(self):
