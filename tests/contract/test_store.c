@@ -4,6 +4,7 @@
 
 #include "adapter/sqlite/sqlite.h"
 #include "contract/store_contract.h"
+#include "sim/world.h"
 
 /* ---- SQLite: two handles on one file ---- */
 
@@ -62,3 +63,41 @@ static const struct store_case on_sqlite = {sqlite_open_two, sqlite_writer, sqli
 #define ON_SQLITE(name)                                                                                                                    \
     TEST(store_sqlite, name) { store_contract_##name(&on_sqlite); }
 STORE_CONTRACT_TESTS(ON_SQLITE)
+
+/* ---- the simulator: two processes of one world ---- */
+
+static void *sim_open(void) {
+    struct dr_world_options options;
+    dr_world_options_init(&options, dr_test_seed());
+    options.start_ms = STORE_START_MS;
+    options.cluster = DR_STR("cluster");
+    options.check = false; /* items here are not those of a fleet */
+    struct dr_err err;
+    struct dr_world *world = dr_world_new(&options, &err);
+    if (world == NULL) {
+        FAIL("%s", err.text);
+    }
+    return world;
+}
+
+static struct dr_store sim_writer(void *self, int n) { return dr_world_ports(self, n).store; }
+
+static void sim_put_foreign(void *self, const char *json) {
+    struct dr_arena arena;
+    dr_arena_init(&arena, 0);
+    struct dr_state state;
+    struct dr_err err;
+    CHECK_OK(dr_state_decode(&arena, dr_str_of(json), &state, &err), err);
+    dr_world_put_item(self, &state);
+    dr_arena_deinit(&arena);
+}
+
+static void sim_pass_time(void *self, int64_t now_ms) { CHECK(dr_world_advance(self, now_ms)); }
+
+static void sim_close(void *self) { dr_world_free(self); }
+
+static const struct store_case on_sim = {sim_open, sim_writer, sim_put_foreign, sim_pass_time, sim_close};
+
+#define ON_SIM(name)                                                                                                                       \
+    TEST(store_sim, name) { store_contract_##name(&on_sim); }
+STORE_CONTRACT_TESTS(ON_SIM)
