@@ -17,7 +17,16 @@ struct build {
     size_t hint;   /* where the next Node's worker is expected */
     size_t absent; /* Ready Nodes whose instance Describe does not show */
     bool drop;     /* some worker is a server */
+    bool twice;    /* Describe shows some id twice */
 };
+
+/* Ids and zones that differ mostly do so in their last character; equal ones are often the same bytes. */
+static bool same(struct dr_str a, struct dr_str b) {
+    if (a.n != b.n || a.n == 0) {
+        return a.n == b.n;
+    }
+    return a.p == b.p || (a.p[a.n - 1] == b.p[b.n - 1] && dr_str_eq(a, b));
+}
 
 static const struct dr_instance *instance_at(const struct dr_fleet *fleet, size_t i) {
     return fleet->by_id == NULL ? &fleet->snap->instances[i] : fleet->by_id[i];
@@ -64,7 +73,7 @@ const struct dr_worker *dr_fleet_find(const struct dr_fleet *fleet, struct dr_st
 
 struct dr_zone *dr_fleet_zone(const struct dr_fleet *fleet, struct dr_str name) {
     for (size_t i = 0; i < fleet->zone_n; i++) {
-        if (dr_str_eq(fleet->zones[i].name, name)) {
+        if (same(fleet->zones[i].name, name)) {
             return &fleet->zones[i];
         }
     }
@@ -90,7 +99,10 @@ static int compare_ids(const void *a, const void *b, const void *ctx) {
 static void sort_instances(struct build *b) {
     const struct dr_snapshot *snap = b->snap;
     for (size_t i = 1; i < snap->instance_n; i++) {
-        if (dr_str_cmp(snap->instances[i - 1].id, snap->instances[i].id) > 0) {
+        int c = dr_str_cmp(snap->instances[i - 1].id, snap->instances[i].id);
+        b->twice = b->twice || c == 0;
+        if (c > 0) {
+            b->twice = true; /* perhaps: it shows only once they are in order */
             const void **v = DR_NEW_N(b->arena, const void *, snap->instance_n);
             for (size_t k = 0; k < snap->instance_n; k++) {
                 v[k] = &snap->instances[k];
@@ -108,7 +120,7 @@ static void take_instances(struct build *b) {
     fleet->workers = DR_NEW_N(b->arena, struct dr_worker, b->snap->instance_n);
     for (size_t i = 0; i < b->snap->instance_n; i++) {
         const struct dr_instance *instance = instance_at(fleet, i);
-        bool twice = fleet->worker_n > 0 && dr_str_eq(fleet->workers[fleet->worker_n - 1].id, instance->id);
+        bool twice = b->twice && fleet->worker_n > 0 && dr_str_eq(fleet->workers[fleet->worker_n - 1].id, instance->id);
         if (twice || !dr_instance_works(instance) || has_ended(b, instance->id)) {
             continue;
         }
@@ -122,7 +134,7 @@ static void take_instances(struct build *b) {
 static struct dr_worker *find_expected(struct build *b, struct dr_str id) {
     struct dr_fleet *fleet = b->fleet;
     struct dr_worker *worker = NULL;
-    if (b->hint < fleet->worker_n && dr_str_eq(fleet->workers[b->hint].id, id)) {
+    if (b->hint < fleet->worker_n && same(fleet->workers[b->hint].id, id)) {
         worker = &fleet->workers[b->hint];
     } else {
         worker = find_worker(fleet, id);
@@ -274,23 +286,19 @@ static void take_absent(struct build *b) {
     }
 }
 
-static void add_zone(struct dr_fleet *fleet, struct dr_str name) {
-    size_t at = 0;
-    while (at < fleet->zone_n) {
-        int c = dr_str_cmp(fleet->zones[at].name, name);
-        if (c == 0) {
-            return;
-        }
-        if (c > 0) {
-            break;
-        }
-        at++;
+/* Zones stay sorted by name; counts move with them. */
+static struct dr_zone *add_zone(struct dr_fleet *fleet, struct dr_str name) {
+    struct dr_zone *zone = dr_fleet_zone(fleet, name);
+    if (zone != NULL) {
+        return zone;
     }
-    for (size_t k = fleet->zone_n; k > at; k--) {
-        fleet->zones[k] = fleet->zones[k - 1];
+    size_t at = fleet->zone_n++;
+    while (at > 0 && dr_str_cmp(fleet->zones[at - 1].name, name) > 0) {
+        fleet->zones[at] = fleet->zones[at - 1];
+        at--;
     }
     fleet->zones[at] = (struct dr_zone){.name = name};
-    fleet->zone_n++;
+    return &fleet->zones[at];
 }
 
 static void take_zones(struct build *b) {
@@ -298,11 +306,6 @@ static void take_zones(struct build *b) {
     fleet->zones = DR_NEW_N(b->arena, struct dr_zone, b->snap->pool.subnet_n + fleet->worker_n);
     for (size_t i = 0; i < b->snap->pool.subnet_n; i++) {
         add_zone(fleet, b->snap->pool.subnets[i].zone);
-    }
-    for (size_t i = 0; i < fleet->worker_n; i++) {
-        if (fleet->workers[i].zone.n > 0) {
-            add_zone(fleet, fleet->workers[i].zone);
-        }
     }
 }
 
@@ -349,10 +352,10 @@ static void count_workers(struct build *b) {
         fleet->worker_count += w->instance != NULL;
         fleet->held += !w->marked && !w->interrupted;
         fleet->live += w->live;
-        struct dr_zone *zone = w->live ? dr_fleet_zone(fleet, w->zone) : NULL;
+        struct dr_zone *zone = w->zone.n > 0 ? add_zone(fleet, w->zone) : NULL;
         if (zone != NULL) {
-            zone->live++;
-            zone->planned++;
+            zone->live += w->live;
+            zone->planned += w->live;
         }
     }
 }
