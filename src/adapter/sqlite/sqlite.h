@@ -19,7 +19,7 @@
 #define DR_SQLITE_APPLICATION_ID 0x64726f76 /* "drov" */
 #define DR_SQLITE_SCHEMA_VERSION 1
 /* Largest item and journal row: what DynamoDB takes, so that a state can move there. */
-#define DR_SQLITE_MAX_BODY_BYTES (400 * 1024)
+#define DR_SQLITE_MAX_BODY_BYTES DR_STATE_MAX_BYTES
 
 enum dr_sqlite_mode {
     DR_SQLITE_READ,  /* never creates or changes the file; every write fails with DR_E_DENIED */
