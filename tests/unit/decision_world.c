@@ -30,8 +30,9 @@ struct world *world_new(enum dr_preset preset) {
         .readings = w->readings,
         .reading_n = w->cfg.signal_n,
         .pool = {.types = &worker_type, .type_n = 1, .subnets = subnets, .subnet_n = 2, .template_version = DR_STR("1")}};
-    for (size_t i = DR_SIGNAL_AT_CUSTOM; i < w->cfg.signal_n; i++)
+    for (size_t i = DR_SIGNAL_AT_CUSTOM; i < w->cfg.signal_n; i++) {
         world_unknown(w, i, "no series");
+    }
     world_percent(w, DR_SIGNAL_AT_CPU, 50);
     world_percent(w, DR_SIGNAL_AT_MEMORY, 60);
     return w;
@@ -83,10 +84,11 @@ void world_signal(struct world *w, size_t signal, int64_t micro, int64_t held_ms
 }
 
 void world_percent(struct world *w, size_t signal, int64_t percent) {
-    if (percent == WORLD_UNKNOWN)
+    if (percent == WORLD_UNKNOWN) {
         world_unknown(w, signal, "connection refused");
-    else
+    } else {
         world_signal(w, signal, percent * 10000, DR_DAY_MS, 0);
+    }
 }
 
 void world_unknown(struct world *w, size_t signal, const char *why) {
@@ -126,10 +128,12 @@ struct dr_pod *world_running(struct world *w, size_t i, int64_t cpu_milli) {
 }
 
 void world_pending(struct world *w, size_t n, int64_t age_ms) {
-    for (size_t i = 0; n > 0 && i < w->snap.node_n; i++)
+    for (size_t i = 0; n > 0 && i < w->snap.node_n; i++) {
         world_running(w, i, worker_type.cpu_milli);
-    for (size_t i = 0; i < n; i++)
+    }
+    for (size_t i = 0; i < n; i++) {
         world_waiting(w, 1000, age_ms);
+    }
 }
 
 void world_last_scale(struct world *w, const char *action, int64_t ago_s) {

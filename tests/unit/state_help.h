@@ -12,8 +12,9 @@
 
 static inline struct dr_arena *help_arena(void) {
     static struct dr_arena arena; /* a test is a process of its own and ends with it */
-    if (arena.head == NULL)
+    if (arena.head == NULL) {
         dr_arena_init(&arena, 0);
+    }
     return &arena;
 }
 

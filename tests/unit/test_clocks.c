@@ -76,6 +76,15 @@ TEST(idle_clock, completed_action_restarts_it) {
     world_free(w);
 }
 
+TEST(idle_clock, does_not_run_while_a_custom_signal_asks_for_more) {
+    struct world *w = idle_world(DR_PRESET_LAYERED);
+    world_signal(w, DR_SIGNAL_AT_CUSTOM, 101 * 1000000, DR_DAY_MS, 0);
+    update(w);
+    CHECK_EQ_INT(w->view.low, DR_YES);
+    CHECK_EQ_INT(w->state.idle_since_epoch, 0);
+    world_free(w);
+}
+
 TEST(idle_clock, clock_that_jumped_back_restarts_it) {
     struct world *w = idle_world(DR_PRESET_DEFAULT);
     update(w);
@@ -98,8 +107,9 @@ TEST(clocks, burst_of_ticks_writes_nothing) {
 TEST(clocks, quiet_world_that_is_not_idle_writes_nothing) {
     struct world *w = idle_world(DR_PRESET_DEFAULT);
     w->state.worker_count = 4;
-    for (int i = 0; i < 5; i++)
+    for (int i = 0; i < 5; i++) {
         CHECK(!update_after(w, 120, 50));
+    }
     world_free(w);
 }
 

@@ -17,8 +17,9 @@ static struct dr_str value_of(struct dr_arena *arena, const struct dr_config *cf
 
 static const struct dr_key *key_of(const char *path) {
     const struct dr_key *key = dr_config_key_find(dr_str_of(path));
-    if (key == NULL)
+    if (key == NULL) {
         FAIL("no key %s", path);
+    }
     return key;
 }
 
@@ -51,8 +52,9 @@ TEST(keys, every_one_is_documented_and_unique) {
         bool has_choices = keys[i].type == DR_KEY_ENUM || keys[i].type == DR_KEY_ENUM_LIST || keys[i].type == DR_KEY_COMPARE;
         CHECK(!has_choices || keys[i].choices != NULL);
         CHECK(has_choices || keys[i].type == DR_KEY_BOOL || keys[i].min < keys[i].max);
-        if (keys[i].env != NULL)
+        if (keys[i].env != NULL) {
             CHECK(dr_config_key_of_env(dr_str_of(keys[i].env)) == &keys[i]);
+        }
     }
     CHECK(dr_config_key_find(DR_STR("scaleUp")) == NULL);
     CHECK(dr_config_key_of_env(DR_STR("PATH")) == NULL);
@@ -63,8 +65,9 @@ TEST(keys, variables_of_the_usual_names_are_there) {
                                         "COOLDOWN_UP_SEC", "COOLDOWN_DOWN_SEC", "JOIN_TIMEOUT_SEC", "PODS_PER_NODE",
                                         "MAX_BATCH_UP",    "MIN_WORKERS",       "MAX_WORKERS"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-        if (dr_config_key_of_env(dr_str_of(names[i])) == NULL)
+        if (dr_config_key_of_env(dr_str_of(names[i])) == NULL) {
             FAIL("%s overrides nothing", names[i]);
+        }
     }
 }
 
@@ -77,8 +80,9 @@ TEST(keys, what_get_writes_set_takes_in_every_preset) {
         for (size_t i = 0; i < n; i++) {
             struct dr_str before = value_of(&arena, &cfg, &keys[i]);
             struct dr_config copy = cfg;
-            if (dr_config_set(&copy, &arena, &keys[i], before, &err) < 0)
+            if (dr_config_set(&copy, &arena, &keys[i], before, &err) < 0) {
                 FAIL("%s: %s", keys[i].path, err.text);
+            }
             CHECK_EQ_STR(value_of(&arena, &copy, &keys[i]), before.p);
         }
         TEARDOWN;
@@ -129,13 +133,15 @@ TEST(keys, each_sets_its_own_value_and_no_other) {
     for (size_t i = 0; i < n; i++) {
         struct dr_config changed = cfg;
         struct dr_str value = another_value(&arena, &cfg, &keys[i]);
-        if (dr_config_set(&changed, &arena, &keys[i], value, &err) < 0)
+        if (dr_config_set(&changed, &arena, &keys[i], value, &err) < 0) {
             FAIL("%s: %s", keys[i].path, err.text);
+        }
         CHECK_EQ_STR(value_of(&arena, &changed, &keys[i]), dr_str_dup(&arena, value).p);
         for (size_t j = 0; j < n; j++) {
             bool same = dr_str_eq(value_of(&arena, &changed, &keys[j]), value_of(&arena, &cfg, &keys[j]));
-            if (same != (i != j))
+            if (same != (i != j)) {
                 FAIL("%s and %s are not apart", keys[i].path, keys[j].path);
+            }
         }
     }
     TEARDOWN;
@@ -422,8 +428,9 @@ static bool mentions(const char *text, const char *member, const char *before) {
     size_t n = strlen(member);
     for (const char *p = strstr(text, member); p != NULL; p = strstr(p + 1, member)) {
         bool whole = !((p[n] >= 'a' && p[n] <= 'z') || (p[n] >= '0' && p[n] <= '9') || p[n] == '_');
-        if (whole && p > text && strchr(before, p[-1]) != NULL)
+        if (whole && p > text && strchr(before, p[-1]) != NULL) {
             return true;
+        }
     }
     return false;
 }
@@ -431,13 +438,15 @@ static bool mentions(const char *text, const char *member, const char *before) {
 /* Does a source file that is not about configuration itself read the member? */
 static bool folder_uses(const char *folder, const char *member) {
     DIR *dir = opendir(dr_test_path(folder));
-    if (dir == NULL)
+    if (dir == NULL) {
         return false;
+    }
     bool used = false;
     for (struct dirent *entry = readdir(dir); entry != NULL && !used; entry = readdir(dir)) {
         struct dr_str name = dr_str_of(entry->d_name);
-        if (!dr_str_ends(name, ".c") || dr_str_starts(name, "config") || dr_str_is(name, "preset.c"))
+        if (!dr_str_ends(name, ".c") || dr_str_starts(name, "config") || dr_str_is(name, "preset.c")) {
             continue;
+        }
         char path[512];
         snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
         size_t n = 0;
@@ -461,8 +470,9 @@ static size_t read_members(char *header, const char **members) {
     size_t n = 0;
     for (line = strtok(strchr(line, '\n') + 1, "\n"); line != NULL; line = strtok(NULL, "\n")) {
         char *semicolon = strchr(line, ';');
-        if (semicolon == NULL)
+        if (semicolon == NULL) {
             continue;
+        }
         *semicolon = '\0';
         line[strcspn(line, "[")] = '\0';
         CHECK(n < MEMBERS_MAX);
@@ -477,8 +487,9 @@ TEST(hazard_38, every_member_of_the_configuration_is_used) {
     char *header = dr_test_read_file(dr_test_path("src/core/config.h"), &(size_t){0});
     size_t n = read_members(header, members);
     for (size_t i = 0; i < n; i++) {
-        if (!folder_uses("src/core", members[i]) && !folder_uses("src/engine", members[i]) && !folder_uses("src/app", members[i]))
+        if (!folder_uses("src/core", members[i]) && !folder_uses("src/engine", members[i]) && !folder_uses("src/app", members[i])) {
             FAIL("%s is set but nothing in src/core, src/engine or src/app reads it", members[i]);
+        }
     }
     free(header);
 }
@@ -490,8 +501,9 @@ TEST(hazard_38, every_member_of_the_configuration_has_a_key) {
     size_t n = read_members(header, members);
     for (size_t i = 0; i < n; i++) {
         bool counter = dr_str_ends(dr_str_of(members[i]), "_n"); /* moves with its list */
-        if (!counter && !mentions(table, members[i], "( "))
+        if (!counter && !mentions(table, members[i], "( ")) {
             FAIL("no key sets %s", members[i]);
+        }
     }
     free(header);
     free(table);

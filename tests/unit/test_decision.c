@@ -5,8 +5,9 @@
 
 static void expect(struct world *w, enum dr_verdict verdict, int64_t delta, enum dr_reason reason) {
     const struct dr_decision *d = world_decide(w);
-    if (d->verdict != verdict || d->delta != delta || d->reason != reason)
+    if (d->verdict != verdict || d->delta != delta || d->reason != reason) {
         FAIL("%.*s; expected %s %+d %s", DR_FMT(world_text(w)), dr_verdict_name(verdict), (int)delta, dr_reason_name(reason));
+    }
 }
 
 static struct world *idle_world(size_t workers) {
@@ -166,8 +167,9 @@ TEST(hazard_18, nothing_left_after_the_clamp_is_not_an_action) {
     world_free(w);
     /* Nor is a shrink for which nobody can go. */
     w = idle_world(3);
-    for (size_t i = 0; i < 3; i++)
+    for (size_t i = 0; i < 3; i++) {
         w->nodes[i].protected_ = true;
+    }
     expect(w, DR_VERDICT_NOOP, 0, DR_REASON_NO_VICTIM);
     CHECK_EQ_INT(w->plan.decision.victims.all_n, 3);
     world_free(w);
@@ -281,8 +283,9 @@ TEST(hazard_14, unknown_pods_hold_up_a_scale_down) {
 
 TEST(hazard_11, low_average_with_full_requests_removes_nobody) {
     struct world *w = idle_world(3);
-    for (size_t i = 0; i < 3; i++)
+    for (size_t i = 0; i < 3; i++) {
         world_running(w, i, 3000);
+    }
     expect(w, DR_VERDICT_NOOP, 0, DR_REASON_NO_VICTIM);
     CHECK_EQ_INT(w->plan.decision.victims.all[0].verdict, DR_VICTIM_NO_ROOM);
     world_free(w);

@@ -102,8 +102,9 @@ TEST(plan_text, each_reason_for_nothing_has_its_numbers) {
     world_idle(w, 660);
     world_decide(w);
     CHECK_EQ_STR(world_text(w), "scale_down -1 idle: cpu 10% < 30%, memory 20% < 50%, no pods pending, idle for 11m");
-    for (size_t i = 0; i < 4; i++)
+    for (size_t i = 0; i < 4; i++) {
         w->nodes[i].protected_ = true;
+    }
     world_decide(w);
     CHECK_CONTAINS(world_text(w), "noop no_victim: none of 4 workers can go: i-0000 protected, ");
     world_waiting(w, 64000, DR_HOUR_MS);
@@ -137,23 +138,27 @@ TEST(plan_text, detail_given_by_the_caller_goes_before_operands) {
 TEST(plan_names, are_all_there_and_all_different) {
     for (int i = 0; i < DR_REASON_N; i++) {
         CHECK(dr_reason_name((enum dr_reason)i) != NULL);
-        for (int j = 0; j < i; j++)
+        for (int j = 0; j < i; j++) {
             CHECK(strcmp(dr_reason_name((enum dr_reason)i), dr_reason_name((enum dr_reason)j)) != 0);
+        }
     }
-    for (int i = 0; i < DR_VERDICT_N; i++)
+    for (int i = 0; i < DR_VERDICT_N; i++) {
         CHECK(dr_verdict_name((enum dr_verdict)i) != NULL);
+    }
 }
 
 TEST(plan_deeds, past_the_ceiling_the_last_one_counts_the_rest) {
     struct dr_arena arena;
     dr_arena_init(&arena, 0);
     struct dr_plan plan = {0};
-    for (int i = 0; i < 256; i++)
+    for (int i = 0; i < 256; i++) {
         dr_plan_deed(&arena, &plan, i, 7, "launch", DR_STR("i-1"), DR_STR("ok"));
+    }
     CHECK_EQ_INT(plan.deed_n, 256);
     CHECK_EQ_CSTR(plan.deeds[255].what, "launch");
-    for (int i = 0; i < 44; i++)
+    for (int i = 0; i < 44; i++) {
         dr_plan_deed(&arena, &plan, 300, 7, "launch", DR_STR("i-1"), DR_STR("ok"));
+    }
     CHECK_EQ_INT(plan.deed_n, 256);
     CHECK_EQ_STR(plan.deeds[255].outcome, "45 further deeds"); /* 300 - 255 kept */
     dr_arena_deinit(&arena);
@@ -249,8 +254,9 @@ TEST(plan_read, wrong_types_and_broken_text_are_errors) {
         dr_arena_init(&arena, 0);
         struct dr_plan plan;
         struct dr_err err = {0};
-        if (dr_plan_read(&arena, dr_str_of(broken[i]), &plan, &err) == 0)
+        if (dr_plan_read(&arena, dr_str_of(broken[i]), &plan, &err) == 0) {
             FAIL("%s was taken", broken[i]);
+        }
         CHECK_CONTAINS(dr_str_of(err.text), "stored plan: ");
         dr_arena_deinit(&arena);
     }

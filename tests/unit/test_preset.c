@@ -29,9 +29,10 @@ static void check(const struct row *row, const struct world *w) {
     const struct dr_decision *d = &w->plan.decision;
     const char *by = d->clamped_by == NULL ? "-" : d->clamped_by;
     const char *expected_by = row->clamped_by == NULL ? "-" : row->clamped_by;
-    if (d->verdict != row->verdict || d->delta != row->delta || d->reason != row->reason || strcmp(by, expected_by) != 0)
+    if (d->verdict != row->verdict || d->delta != row->delta || d->reason != row->reason || strcmp(by, expected_by) != 0) {
         FAIL("%s: %s %+d %s by %s, expected %s %+d %s by %s", row->what, dr_verdict_name(d->verdict), (int)d->delta,
              dr_reason_name(d->reason), by, dr_verdict_name(row->verdict), (int)row->delta, dr_reason_name(row->reason), expected_by);
+    }
 }
 
 static void run(enum dr_preset preset, const struct row *row) {
@@ -39,16 +40,19 @@ static void run(enum dr_preset preset, const struct row *row) {
     w->cfg.min_workers = row->min;
     w->cfg.max_workers = row->max;
     world_workers(w, (size_t)row->workers);
-    if (row->cpu == U)
+    if (row->cpu == U) {
         world_unknown(w, DR_SIGNAL_AT_CPU, "connection refused");
-    else
+    } else {
         world_signal(w, DR_SIGNAL_AT_CPU, row->cpu * 10000, row->cpu_for_s * DR_SECOND_MS, row->cpu_before * 10000);
+    }
     world_percent(w, DR_SIGNAL_AT_MEMORY, row->memory);
     world_pending(w, (size_t)row->pods, row->pods_for_s * DR_SECOND_MS);
-    if (row->scaled_s != NEVER)
+    if (row->scaled_s != NEVER) {
         world_last_scale(w, "scale_up", row->scaled_s);
-    if (row->idle_s != NEVER)
+    }
+    if (row->idle_s != NEVER) {
         world_idle(w, row->idle_s);
+    }
     world_decide(w);
     check(row, w);
     world_free(w);
@@ -95,8 +99,9 @@ static const struct row strict_rows[] = {
 
 /* clang-format on */
 TEST(preset_strict, golden_table) {
-    for (size_t i = 0; i < ROWS(strict_rows); i++)
+    for (size_t i = 0; i < ROWS(strict_rows); i++) {
         run(DR_PRESET_STRICT, &strict_rows[i]);
+    }
 }
 
 /* ---- simple: cpu > 70 % for 3 min, or pods pending for 180 s; cpu <= 30 %, nothing pending, idle for 600 s ---- */
@@ -133,8 +138,9 @@ static const struct row simple_rows[] = {
 
 /* clang-format on */
 TEST(preset_simple, golden_table) {
-    for (size_t i = 0; i < ROWS(simple_rows); i++)
+    for (size_t i = 0; i < ROWS(simple_rows); i++) {
         run(DR_PRESET_SIMPLE, &simple_rows[i]);
+    }
 }
 
 TEST(preset_simple, action_in_progress_decides_nothing) {
@@ -200,8 +206,9 @@ static void run_layered(const struct layered_row *row) {
     world_percent(w, DR_SIGNAL_AT_CPU, row->cpu);
     world_percent(w, DR_SIGNAL_AT_MEMORY, row->memory);
     world_pending(w, (size_t)row->pods, 0);
-    if (row->scaled_s != NEVER)
+    if (row->scaled_s != NEVER) {
         world_last_scale(w, row->last, row->scaled_s);
+    }
     world_decide(w);
     struct row expected = {
         .what = row->what, .verdict = row->verdict, .delta = row->delta, .reason = row->reason, .clamped_by = row->clamped_by};
@@ -224,8 +231,9 @@ static const struct layered_row flash_sale[] = {
 
 /* clang-format on */
 TEST(preset_layered, flash_sale_timeline) {
-    for (size_t i = 0; i < ROWS(flash_sale); i++)
+    for (size_t i = 0; i < ROWS(flash_sale); i++) {
         run_layered(&flash_sale[i]);
+    }
 }
 
 /* clang-format off */
@@ -267,8 +275,9 @@ static const struct layered_row layered_rows[] = {
 
 /* clang-format on */
 TEST(preset_layered, golden_table) {
-    for (size_t i = 0; i < ROWS(layered_rows); i++)
+    for (size_t i = 0; i < ROWS(layered_rows); i++) {
         run_layered(&layered_rows[i]);
+    }
 }
 
 TEST(preset_layered, custom_signals_ask_above_their_threshold_only) {

@@ -38,8 +38,9 @@ static void add(struct bench *b, int64_t age_s, int64_t percent) {
 }
 
 static void add_every(struct bench *b, int64_t from_s, int64_t to_s, int64_t step_s, int64_t percent) {
-    for (int64_t age = from_s; age >= to_s; age -= step_s)
+    for (int64_t age = from_s; age >= to_s; age -= step_s) {
         add(b, age, percent);
+    }
 }
 
 static enum dr_truth evaluate(struct bench *b) {
@@ -331,8 +332,9 @@ TEST(rule, windows_agree_with_their_definition) {
         hole = hole || last_age > 60;
         enum dr_truth expected = n == 0 ? DR_UNKNOWN : violated ? DR_NO : hole || inside < 3 ? DR_UNKNOWN : DR_YES;
         enum dr_truth seen = evaluate(&b);
-        if (seen != expected)
+        if (seen != expected) {
             FAIL("round %d: %s, expected %s", round, dr_truth_name(seen), dr_truth_name(expected));
+        }
         seed = seed * 6364136223846793005U + 1442695040888963407U;
     }
 }

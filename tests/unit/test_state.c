@@ -144,8 +144,9 @@ TEST(state, every_attribute_makes_a_difference) {
         struct dr_str changed =
             dr_str_fmt(help_arena(), "%.*s%s%s", (int)(at - full_item), full_item, changes[i][1], at + strlen(changes[i][0]));
         struct dr_state other = help_decode(changed);
-        if (dr_state_eq(&whole, &other) || dr_state_eq(&other, &whole))
+        if (dr_state_eq(&whole, &other) || dr_state_eq(&other, &whole)) {
             FAIL("%s to %s was not noticed", changes[i][0], changes[i][1]);
+        }
     }
 }
 

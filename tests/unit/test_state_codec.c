@@ -26,8 +26,9 @@ static void check_limit(struct dr_str json, const char *text) {
 /* {"pk":..,<attribute>:<json>} with one problem of that text. */
 static struct dr_state check_problem(const char *attribute, const char *json, bool blocking, const char *what) {
     struct dr_state s = help_decode(dr_str_fmt(help_arena(), "{\"pk\":{\"S\":\"c\"},\"%s\":%s}", attribute, json));
-    if (s.problems.n != 1)
+    if (s.problems.n != 1) {
         FAIL("%s %s: %zu problems", attribute, json, s.problems.n);
+    }
     CHECK_EQ_STR(s.problems.v[0].attribute, attribute);
     CHECK_EQ_STR(s.problems.v[0].what, what);
     CHECK_EQ_INT(s.problems.v[0].blocking, blocking);
@@ -124,8 +125,9 @@ TEST(state_codec, more_unknown_attributes_than_a_json_reader_compares_are_kept_a
     struct dr_buf buf;
     dr_buf_init(&buf, DR_STATE_MAX_BYTES);
     dr_buf_puts(&buf, "{\"pk\":{\"S\":\"c\"}");
-    for (int i = 0; i < 200; i++)
+    for (int i = 0; i < 200; i++) {
         dr_buf_fmt(&buf, ",\"their%d\":{\"N\":\"%d\"}", i, i);
+    }
     struct dr_str open = dr_str_dup(help_arena(), dr_buf_str(&buf));
     dr_buf_deinit(&buf);
     struct dr_state s = help_decode(dr_str_fmt(help_arena(), "%.*s}", DR_FMT(open)));
@@ -167,12 +169,14 @@ TEST(state_codec, ceilings_are_errors_that_name_the_attribute) {
     struct dr_arena *a = help_arena();
     struct dr_buf buf;
     dr_buf_init(&buf, 0x100000);
-    for (int i = 0; i < DR_STATE_MAX_LIST; i++)
+    for (int i = 0; i < DR_STATE_MAX_LIST; i++) {
         dr_buf_fmt(&buf, "%s{\"S\":\"i-%d\"}", i > 0 ? "," : "", i);
+    }
     struct dr_str thousand = dr_str_dup(a, dr_buf_str(&buf));
     dr_buf_clear(&buf);
-    for (int i = 0; i < DR_STATE_MAX_BYTES; i++)
+    for (int i = 0; i < DR_STATE_MAX_BYTES; i++) {
         dr_buf_putc(&buf, ' ');
+    }
     struct dr_str spaces = dr_str_dup(a, dr_buf_str(&buf));
     dr_buf_deinit(&buf);
     struct dr_state s = help_decode(dr_str_fmt(a, "{\"pk\":{\"S\":\"c\"},\"terminatingInstanceIds\":{\"L\":[%.*s]}}", DR_FMT(thousand)));

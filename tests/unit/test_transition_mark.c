@@ -23,9 +23,9 @@ TEST(rule_13, mark_leaves_when_the_instance_ends_and_is_remembered_for_a_day) {
     CHECK(!dr_mark_ended(help_arena(), &s, &again, i1, NOW + 5));
     CHECK(dr_state_eq(&s, &again));
     CHECK(dr_test_dies(add_first, &s)); /* a stale Describe does not bring it back */
-    CHECK(!dr_state_expire(help_arena(), &s, &again, NOW + 24 * 3600 - 1));
+    CHECK(!dr_state_expire(help_arena(), &s, &again, NOW + 86399));
     CHECK(dr_state_ended(&again, i1));
-    CHECK(dr_state_expire(help_arena(), &s, &s, NOW + 24 * 3600));
+    CHECK(dr_state_expire(help_arena(), &s, &s, NOW + 86400));
     CHECK(!dr_state_ended(&s, i1));
     CHECK(dr_state_marked(&s, DR_STR("i-0"))); /* a mark has no age */
 }
@@ -46,8 +46,9 @@ TEST(rule_13, every_other_trace_of_an_ended_instance_leaves) {
 
 TEST(rule_13, thousand_and_first_ended_id_takes_the_place_of_the_oldest) {
     struct dr_state s = help_idle();
-    for (int i = 0; i <= DR_STATE_MAX_LIST; i++)
+    for (int i = 0; i <= DR_STATE_MAX_LIST; i++) {
         CHECK(dr_mark_ended(help_arena(), &s, &s, dr_str_fmt(help_arena(), "i-%d", i), NOW + i));
+    }
     CHECK_EQ_INT(s.ended.n, DR_STATE_MAX_LIST);
     CHECK(!dr_state_ended(&s, DR_STR("i-0")) && dr_state_ended(&s, i1) && dr_state_ended(&s, DR_STR("i-1000")));
     help_decode(help_encode(&s));
@@ -83,7 +84,7 @@ TEST(avoid, repetition_after_its_end_doubles_up_to_a_day) {
     struct dr_str key = DR_STR("stock/t3.large/a/spot");
     int64_t now = NOW, expected_s = 3600;
     for (int i = 1; i <= 7; i++) {
-        CHECK(dr_avoid_put(help_arena(), &s, &s, key, now, 3600 * 1000));
+        CHECK(dr_avoid_put(help_arena(), &s, &s, key, now, 3600000));
         CHECK_EQ_INT(dr_state_avoid(&s, key)->until_epoch, now + expected_s);
         CHECK_EQ_INT(dr_state_avoid(&s, key)->count, i);
         now += expected_s;
@@ -113,8 +114,9 @@ TEST(avoid, count_lives_a_day_longer_than_its_entry) {
 
 TEST(avoid, full_list_gives_up_what_ends_first) {
     struct dr_state s = help_idle();
-    for (int i = 0; i < DR_STATE_MAX_LIST; i++)
+    for (int i = 0; i < DR_STATE_MAX_LIST; i++) {
         CHECK(dr_avoid_put(help_arena(), &s, &s, dr_str_fmt(help_arena(), "zone/%d", i), NOW, i == 500 ? 1000 : 60000));
+    }
     CHECK(dr_avoid_put(help_arena(), &s, &s, DR_STR("zone/new"), NOW, 60000));
     CHECK_EQ_INT(s.avoid.n, DR_STATE_MAX_LIST);
     CHECK(dr_state_avoid(&s, DR_STR("zone/500")) == NULL && dr_state_avoid(&s, DR_STR("zone/new")) != NULL);

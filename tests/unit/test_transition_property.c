@@ -89,10 +89,12 @@ static bool run_down(const struct step *m, struct dr_arena *a, const struct dr_s
 }
 
 static bool run(const struct step *m, struct dr_arena *a, const struct dr_state *in, struct dr_state *out) {
-    if (m->op <= UP_FAIL)
+    if (m->op <= UP_FAIL) {
         return run_up(m, a, in, out);
-    if (m->op <= DOWN_FAIL)
+    }
+    if (m->op <= DOWN_FAIL) {
         return run_down(m, a, in, out);
+    }
     switch (m->op) {
     case MARK_ADD:
         return dr_mark_add(a, in, out, m->id);
@@ -130,19 +132,23 @@ static bool run(const struct step *m, struct dr_arena *a, const struct dr_state 
 }
 
 static bool some_joined(const struct dr_state *s) {
-    for (size_t i = 0; i < s->attempts.n; i++)
-        if (s->attempts.v[i].status == DR_ATTEMPT_JOINED)
+    for (size_t i = 0; i < s->attempts.n; i++) {
+        if (s->attempts.v[i].status == DR_ATTEMPT_JOINED) {
             return true;
+        }
+    }
     return false;
 }
 
 /* What a caller checks on the revision that it read, before a step of a scale-up. */
 static bool may_up(const struct step *m, const struct dr_state *s) {
     const struct dr_attempt *attempt = m->index < s->attempts.n ? &s->attempts.v[m->index] : NULL;
-    if (m->op == UP_BEGIN)
+    if (m->op == UP_BEGIN) {
         return !s->scaling;
-    if (s->up_action_id.n == 0)
+    }
+    if (s->up_action_id.n == 0) {
         return false;
+    }
     switch (m->op) {
     case UP_EXTEND:
         return true;
@@ -163,10 +169,12 @@ static bool may_up(const struct step *m, const struct dr_state *s) {
 
 static bool may_down(const struct step *m, const struct dr_state *s) {
     bool marked = dr_state_marked(s, m->id), done = dr_strs_has(s->down_completed, m->id), target = dr_strs_has(s->down_targets, m->id);
-    if (m->op == DOWN_BEGIN)
+    if (m->op == DOWN_BEGIN) {
         return !s->scaling && !dr_str_eq(m->targets[0], m->targets[1]);
-    if (s->down_action_id.n == 0)
+    }
+    if (s->down_action_id.n == 0) {
         return false;
+    }
     switch (m->op) {
     case DOWN_DRAIN:
         return target;
@@ -177,9 +185,11 @@ static bool may_down(const struct step *m, const struct dr_state *s) {
     case DOWN_DROP:
         return !marked && !done;
     case DOWN_COMPLETE:
-        for (size_t i = 0; i < s->down_targets.n; i++)
-            if (!dr_strs_has(s->down_completed, s->down_targets.v[i]))
+        for (size_t i = 0; i < s->down_targets.n; i++) {
+            if (!dr_strs_has(s->down_completed, s->down_targets.v[i])) {
                 return false;
+            }
+        }
         return s->down_completed.n > 0;
     default:
         return true;
@@ -187,18 +197,22 @@ static bool may_down(const struct step *m, const struct dr_state *s) {
 }
 
 static bool index_free(const struct dr_state *s, int64_t index) {
-    for (size_t i = 0; i < s->records.n; i++)
-        if (s->records.v[i].index == index && dr_str_eq(s->records.v[i].action_id, s->up_action_id))
+    for (size_t i = 0; i < s->records.n; i++) {
+        if (s->records.v[i].index == index && dr_str_eq(s->records.v[i].action_id, s->up_action_id)) {
             return false;
+        }
+    }
     return true;
 }
 
 static bool may(const struct step *m, const struct dr_state *s) {
     const struct dr_record *record = dr_state_record(s, m->id);
-    if (m->op <= UP_FAIL)
+    if (m->op <= UP_FAIL) {
         return may_up(m, s);
-    if (m->op <= DOWN_FAIL)
+    }
+    if (m->op <= DOWN_FAIL) {
         return may_down(m, s);
+    }
     switch (m->op) {
     case MARK_ADD:
         return !dr_strs_has(s->refused, m->id) && !dr_state_ended(s, m->id);
@@ -234,19 +248,22 @@ static struct step any_step(struct dr_rand *rand, const struct dr_state *s, int6
                                                           : s->down_action_id;
     m.spec = help_spec(m.index < s->attempts.n ? s->attempts.v[m.index].attempt + 1 : 1);
     /* Without some direction a walk hardly ever brings an action to its good end. */
-    if ((m.op == UP_FAIL || m.op == DOWN_FAIL || m.op == MARK_REFUSED) && dr_rand_below(rand, 4) > 0)
+    if ((m.op == UP_FAIL || m.op == DOWN_FAIL || m.op == MARK_REFUSED) && dr_rand_below(rand, 4) > 0) {
         m.op = s->up_action_id.n > 0 ? UP_RECORD : DOWN_COMMIT;
+    }
     if ((m.op == UP_RECORD || m.op == UP_JOINED) && s->attempts.n > 0) {
         m.action = s->up_action_id;
         m.index %= s->attempts.n;
     }
     if (m.op >= DOWN_DRAIN && m.op <= DOWN_DROP) {
         m.action = s->down_action_id;
-        if (s->down_targets.n > 0)
+        if (s->down_targets.n > 0) {
             m.id = s->down_targets.v[dr_rand_below(rand, s->down_targets.n)];
+        }
     }
-    if (m.op == UP_RECORD)
+    if (m.op == UP_RECORD) {
         m.id = dr_str_fmt(a, "i-new%d", serial);
+    }
     m.record = help_record("", dr_rand_below(rand, 2) ? DR_EVENT_WARNING : DR_EVENT_REBALANCE);
     m.record.instance_id = m.id;
     return m;
@@ -264,26 +281,32 @@ static void check_promises(const struct step *m, const struct dr_state *before, 
     for (size_t i = 0; i < before->marks.n; i++) {
         struct dr_str id = before->marks.v[i];
         bool gone = (m->op == MARK_ENDED || m->op == MARK_REFUSED) && dr_str_eq(m->id, id);
-        if (dr_state_marked(after, id) == gone)
+        if (dr_state_marked(after, id) == gone) {
             FAIL("op %d: mark %.*s", (int)m->op, DR_FMT(id));
+        }
     }
-    if (after->marks.n > before->marks.n)
+    if (after->marks.n > before->marks.n) {
         CHECK(m->op == MARK_ADD || m->op == DOWN_COMMIT);
-    for (size_t i = 0; i < after->marks.n; i++)
+    }
+    for (size_t i = 0; i < after->marks.n; i++) {
         CHECK(!dr_strs_has(after->refused, after->marks.v[i]) && !dr_state_ended(after, after->marks.v[i]));
+    }
     /* A record never leaves with its debt, unless its end is what was asked for. */
     for (size_t i = 0; i < before->records.n; i++) {
         const struct dr_record *record = &before->records.v[i];
-        if (dr_state_record(after, record->instance_id) != NULL || (m->op == RECORD_END && dr_str_eq(m->id, record->instance_id)))
+        if (dr_state_record(after, record->instance_id) != NULL || (m->op == RECORD_END && dr_str_eq(m->id, record->instance_id))) {
             continue;
-        if (m->op == MARK_ENDED)
+        }
+        if (m->op == MARK_ENDED) {
             CHECK(dr_record_settled(record));
-        else
+        } else {
             CHECK(m->op == UP_COMPLETE && before->attempts.v[record->index].status == DR_ATTEMPT_JOINED);
+        }
     }
     /* Cooldown starts with completion only. */
-    if (after->last_scale_epoch != before->last_scale_epoch)
+    if (after->last_scale_epoch != before->last_scale_epoch) {
         CHECK(m->op == UP_COMPLETE || m->op == DOWN_COMPLETE);
+    }
 }
 
 static void walk(struct dr_rand *rand, int64_t *taken) {
@@ -293,16 +316,18 @@ static void walk(struct dr_rand *rand, int64_t *taken) {
     for (int i = 0; i < 400; i++) {
         now_epoch += (int64_t)dr_rand_below(rand, dr_rand_below(rand, 20) == 0 ? 40000 : 30);
         struct step m = any_step(rand, &s, now_epoch, i);
-        if (!may(&m, &s))
+        if (!may(&m, &s)) {
             continue;
+        }
         struct dr_str json = help_encode(&s);
         struct dr_state next, again, same = s;
         bool changed = run(&m, a, &s, &next);
         CHECK_EQ_STR(help_encode(&s), json.p); /* the source is a value */
         CHECK_EQ_INT(changed, !dr_state_eq(&s, &next));
         check_promises(&m, &s, &next);
-        if (run(&m, a, &next, &again) || !dr_state_eq(&next, &again))
+        if (run(&m, a, &next, &again) || !dr_state_eq(&next, &again)) {
             FAIL("op %d is not repeatable", (int)m.op);
+        }
         CHECK_EQ_INT(run(&m, a, &same, &same), changed);
         CHECK(dr_state_eq(&same, &next));
         CHECK(m.op == REPAIR || !dr_state_repair(a, &next, &again)); /* no transition leaves an item that needs repair */
@@ -321,8 +346,10 @@ TEST(rule_2, random_walks_keep_every_promise_of_the_item) {
         walk(&rand, taken);
         dr_arena_reset(help_arena());
     }
-    for (int op = 0; op < OP_N; op++)
-        if (taken[op] == 0 && op != REPAIR)
+    for (int op = 0; op < OP_N; op++) {
+        if (taken[op] == 0 && op != REPAIR) {
             FAIL("op %d never changed anything: the walk does not reach it", op);
+        }
+    }
     CHECK_EQ_INT(taken[REPAIR], 0);
 }

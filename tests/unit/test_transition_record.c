@@ -12,6 +12,16 @@ static void put_state_change(void *s) {
     dr_record_put(help_arena(), s, s, &record);
 }
 
+static void assign_theirs(void *s) { dr_record_assign(help_arena(), s, s, i9, DR_STR("theirs"), 0); }
+
+TEST(rule_27, scale_up_of_another_system_replaces_nobody) {
+    struct dr_state s =
+        help_decode_cstr("{\"pk\":{\"S\":\"c\"},\"scalingInProgress\":{\"BOOL\":true},\"scaleUpActionId\":{\"S\":\"theirs\"},"
+                         "\"scaleUpRequested\":{\"N\":\"2\"}}");
+    s = help_interrupted(&s, "i-9", DR_EVENT_WARNING);
+    CHECK(dr_test_dies(assign_theirs, &s));
+}
+
 TEST(rule_21, record_is_added_once) {
     struct dr_state s = help_idle(), again;
     struct dr_record record = help_record("i-9", DR_EVENT_WARNING);

@@ -2,11 +2,10 @@
 #include "state_help.h"
 
 TEST(rule_27, sound_items_need_no_repair) {
-    struct dr_state states[] = {help_idle(), help_up(), help_down()}, out;
-    for (size_t i = 0; i < 3; i++) {
-        CHECK(!dr_state_repair(help_arena(), &states[i], &out));
-        CHECK(dr_state_eq(&states[i], &out));
-    }
+    struct dr_state idle = help_idle(), up = help_up(), down = help_down(), out;
+    CHECK(!dr_state_repair(help_arena(), &idle, &out) && dr_state_eq(&idle, &out));
+    CHECK(!dr_state_repair(help_arena(), &up, &out) && dr_state_eq(&up, &out));
+    CHECK(!dr_state_repair(help_arena(), &down, &out) && dr_state_eq(&down, &out));
 }
 
 TEST(rule_27, flag_without_an_action_goes) {
@@ -92,19 +91,23 @@ TEST(rule_27, repair_of_any_item_marks_nothing_and_leaves_at_most_one_action) {
     dr_rand_init(&rand, dr_test_seed());
     for (int round = 0; round < 2000; round++) {
         struct dr_state up = help_up(), down = help_down(), s = help_idle();
-        if (dr_rand_below(&rand, 2))
+        if (dr_rand_below(&rand, 2)) {
             s = up;
+        }
         if (dr_rand_below(&rand, 2)) {
             s.down_targets = down.down_targets;
             s.drains.v = down.drains.v;
             s.drains.n = down.drains.n;
         }
-        if (dr_rand_below(&rand, 2))
+        if (dr_rand_below(&rand, 2)) {
             s.down_action_id = DOWN;
-        if (dr_rand_below(&rand, 3) == 0)
+        }
+        if (dr_rand_below(&rand, 3) == 0) {
             s.up_action_id = DR_STR_NONE;
-        if (dr_rand_below(&rand, 3) == 0)
+        }
+        if (dr_rand_below(&rand, 3) == 0) {
             s.up_has_attempts = false;
+        }
         s.scaling = dr_rand_below(&rand, 2) == 1;
         s = help_decode(help_encode(&s));
         struct dr_state fixed, again;

@@ -45,6 +45,36 @@ static void complete_this(void *s) { dr_up_complete(help_arena(), s, s, UP, NOW)
 static void fail_other(void *s) { dr_up_fail(help_arena(), s, s, DR_STR("other"), NOW, 1, 1); }
 static void fail_this(void *s) { dr_up_fail(help_arena(), s, s, UP, NOW, 1, 1); }
 
+static void begin_nameless(void *s) { dr_up_begin(help_arena(), s, s, DR_STR_NONE, NOW, 1); }
+static void begin_long_name(void *s) { dr_up_begin(help_arena(), s, s, dr_str_fmt(help_arena(), "%065d", 1), NOW, 1); }
+static void begin_for_nothing(void *s) { dr_up_begin(help_arena(), s, s, DR_STR("other"), NOW, 0); }
+static void attempt_with_a_hole(void *s) {
+    struct dr_attempt spec = help_spec(1);
+    dr_up_attempt(help_arena(), s, s, UP, 3, &spec, NOW);
+}
+static void attempt_starting_at_two(void *s) {
+    struct dr_attempt spec = help_spec(2);
+    dr_up_attempt(help_arena(), s, s, UP, 2, &spec, NOW);
+}
+static void record_nobody(void *s) { dr_up_record(help_arena(), s, s, UP, 1, DR_STR_NONE, NOW); }
+static void record_nowhere(void *s) { dr_up_record(help_arena(), s, s, UP, 2, DR_STR("i-1"), NOW); }
+static void join_nowhere(void *s) { dr_up_joined(help_arena(), s, s, UP, 2); }
+static void index_fail_nowhere(void *s) { dr_up_index_fail(help_arena(), s, s, UP, 2, DR_STR("x")); }
+
+TEST(scale_up, arguments_that_would_make_an_unreadable_item_are_refused) {
+    struct dr_state idle = help_idle(), up = help_up();
+    CHECK(dr_test_dies(begin_nameless, &idle));
+    CHECK(dr_test_dies(begin_long_name, &idle));
+    CHECK(dr_test_dies(begin_for_nothing, &idle));
+    dr_up_extend(help_arena(), &up, &up, UP, 9);
+    CHECK(dr_test_dies(attempt_with_a_hole, &up));
+    CHECK(dr_test_dies(attempt_starting_at_two, &up));
+    CHECK(dr_test_dies(record_nobody, &up));
+    CHECK(dr_test_dies(record_nowhere, &up));
+    CHECK(dr_test_dies(join_nowhere, &up));
+    CHECK(dr_test_dies(index_fail_nowhere, &up));
+}
+
 TEST(rule_2, begin_of_a_scale_up_is_written_once) {
     struct dr_state idle = help_idle(), s, again;
     CHECK(dr_up_begin(help_arena(), &idle, &s, UP, NOW, 2));
@@ -58,13 +88,17 @@ TEST(rule_2, begin_of_a_scale_up_is_written_once) {
 }
 
 TEST(rule_2, begin_while_something_is_scaling_is_refused) {
-    struct dr_state up = help_up(), down = help_down(), flag = help_idle(), action = help_up();
+    struct dr_state up = help_up(), down = help_down(), flag = help_idle(), action = help_up(), down_action = help_down();
     flag.scaling = true;
     action.scaling = false;
+    down_action.scaling = false;
     CHECK(dr_test_dies(begin_other_up, &up));
     CHECK(dr_test_dies(begin_other_up, &down));
     CHECK(dr_test_dies(begin_other_up, &flag));
     CHECK(dr_test_dies(begin_other_up, &action));
+    CHECK(dr_test_dies(begin_other_up, &down_action));
+    CHECK(dr_test_dies(begin_other_down, &action));
+    CHECK(dr_test_dies(begin_other_down, &down_action));
     CHECK(dr_test_dies(begin_other_down, &up));
     CHECK(dr_test_dies(begin_other_down, &down));
     CHECK(dr_test_dies(begin_other_down, &flag));
@@ -313,8 +347,8 @@ TEST(rule_22, record_of_a_machine_that_ended_before_its_replacement_joined_ends_
     CHECK(dr_state_record(&s, DR_STR("i-8")) != NULL);
     dr_up_joined(help_arena(), &s, &s, UP, 0);
     dr_up_complete(help_arena(), &s, &s, UP, NOW);
-    CHECK(dr_state_record(&s, DR_STR("i-8")) == NULL);
-    CHECK(dr_state_record(&s, DR_STR("i-9")) != NULL);
+    CHECK_EQ_INT(s.records.n, 1);
+    CHECK_EQ_STR(s.records.v[0].instance_id, "i-9");
 }
 
 TEST(rule_22, records_of_other_actions_and_settled_ones_are_left_alone) {
