@@ -4,6 +4,7 @@ Each refusal has the code that the real service of that protocol sends.
 """
 
 import calendar
+import json
 import secrets
 import time
 
@@ -68,8 +69,8 @@ def find(access_key, account=DEFAULT_ACCOUNT_ID):
             if key.access_key_id == access_key and key.status == "Active":
                 return Identity(user.arn, account, key.secret_access_key, documents_of_user(iam, user))
     for session in sts_backends[account]["aws"].assumed_roles:
-        if session.access_key_id == access_key:
-            role = iam.get_role_by_arn(session.role_arn)
+        role = find_role(iam, session.role_arn.split("/")[-1])
+        if session.access_key_id == access_key and role is not None:
             documents = list(role.policies.values()) + [document_of(p) for p in role.managed_policies.values()]
             expires = session.expiration.timestamp() if session.expiration.tzinfo else utc_seconds(session.expiration)
             return Identity(session.arn, account, session.secret_access_key, documents, session.session_token, expires)
@@ -145,31 +146,47 @@ def denial(identity, action, resource, verdict):
 
 
 def check_trust(call, identity):
-    role = iam_backends[identity.account]["aws"].get_role_by_arn(call.params.get("RoleArn", ""))
+    wanted = call.params.get("RoleArn", "")
+    role = find_role(iam_backends[identity.account]["aws"], wanted.split("/")[-1])
     root = f"arn:aws:iam::{identity.account}:root"
-    for statement in policy.statements(role.assume_role_policy_document):
+    for statement in policy.statements(role.assume_role_policy_document) if role else []:
         principal = statement.get("Principal")
         named = ["*"] if principal == "*" else policy.listed(principal.get("AWS", []))
         if statement["Effect"] == "Allow" and any(n in ("*", identity.arn, identity.account, root) for n in named):
             return
-    refuse(call, "denied", f"User: {identity.arn} is not authorized to perform: sts:AssumeRole on resource: {role.arn}")
+    refuse(call, "denied", f"User: {identity.arn} is not authorized to perform: sts:AssumeRole on resource: {wanted}")
+
+
+TRUST_EC2 = {
+    "Version": "2012-10-17",
+    "Statement": [{"Effect": "Allow", "Principal": {"Service": "ec2.amazonaws.com"}, "Action": "sts:AssumeRole"}],
+}
 
 
 def make_credentials(name, documents, kind, session_s):
     """A user's key, or a role's session that lasts `session_s`. Written straight into moto: works while auth is enforced."""
     iam = iam_backends[DEFAULT_ACCOUNT_ID]["aws"]
+    policies = {f"policy-{i}": d for i, d in enumerate(documents)}
     if kind == "user":
         if name not in iam.users:
             iam.create_user("us-east-1", name)
-        iam.users[name].policies = {f"policy-{i}": d for i, d in enumerate(documents)}
-        key = iam.users[name].access_keys[0] if iam.users[name].access_keys else iam.create_access_key(name)
-        return {"arn": iam.users[name].arn, "access_key_id": key.access_key_id, "secret_access_key": key.secret_access_key}
-    role = next((r for r in iam.roles.values() if r.name == name), None)
-    if role is None:
-        trust = '{"Version":"2012-10-17","Statement":[{"Effect":"Allow","Principal":{"Service":"ec2.amazonaws.com"},"Action":"sts:AssumeRole"}]}'
-        role = iam.create_role(name, trust, "/", None, "", [], 3600)
-    role.policies = {f"policy-{i}": d for i, d in enumerate(documents)}
-    session = sts_backends[DEFAULT_ACCOUNT_ID]["aws"].assume_role("us-east-1", f"s-{secrets.token_hex(4)}", role.arn, "", session_s, "")
+        user = iam.users[name]
+        user.policies = policies
+        key = user.access_keys[0] if user.access_keys else iam.create_access_key(name)
+        return {"arn": user.arn, "access_key_id": key.access_key_id, "secret_access_key": key.secret_access_key}
+    role = find_role(iam, name) or iam.create_role(name, json.dumps(TRUST_EC2), "/", None, "", [], 3600)
+    role.policies = policies
+    return make_session(name, session_s)
+
+
+def find_role(iam, name):
+    return next((r for r in iam.roles.values() if r.name == name), None)
+
+
+def make_session(name, session_s):
+    """Fresh keys of the role `name`."""
+    arn = find_role(iam_backends[DEFAULT_ACCOUNT_ID]["aws"], name).arn
+    session = sts_backends[DEFAULT_ACCOUNT_ID]["aws"].assume_role("us-east-1", f"s-{secrets.token_hex(4)}", arn, "", session_s, "")
     return {
         "arn": session.arn,
         "access_key_id": session.access_key_id,

@@ -6,7 +6,8 @@ import os
 import threading
 import time
 
-MAX_KEPT = 100000
+MAX_KEPT = 20000
+MAX_FILE_BYTES = 64 * 1024 * 1024
 
 
 class CallLog:
@@ -16,7 +17,8 @@ class CallLog:
         self.lock = threading.Lock()
         self.entries = collections.deque(maxlen=MAX_KEPT)
         self.number = 0
-        self.file = open(os.path.join(directory, "calls.jsonl"), "a", encoding="utf-8")
+        self.path = os.path.join(directory, "calls.jsonl")
+        self.file = open(self.path, "a", encoding="utf-8")
 
     def begin(self, call):
         with self.lock:
@@ -45,6 +47,14 @@ class CallLog:
         with self.lock:
             self.file.write(json.dumps(entry, default=str) + "\n")
             self.file.flush()
+            if self.file.tell() > MAX_FILE_BYTES:
+                self._turn_over()
+
+    def _turn_over(self):
+        """One older file is kept."""
+        self.file.close()
+        os.replace(self.path, self.path + ".1")
+        self.file = open(self.path, "a", encoding="utf-8")
 
     def select(self, service=None, action=None, since=0, error=None):
         with self.lock:

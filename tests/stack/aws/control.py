@@ -32,6 +32,7 @@ class Control:
             ("GET", "instances"): self.instances,
             ("POST", "interrupt"): self.interrupt,
             ("POST", "credentials"): self.credentials,
+            ("GET", "container-credentials"): self.container_credentials,
         }
 
     def serve(self, request):
@@ -122,9 +123,21 @@ class Control:
         kind = fields.string("kind", "user", choices=("user", "role"))
         policies = fields.array("policies", required=True)
         session_s = fields.number("session_s", 3600, low=1, high=43200, whole=True)
+        serve = fields.boolean("serve", False)
         fields.done()
+        if serve and kind != "role":
+            raise checked.Refused("serve: only goes with kind role")
         for i, document in enumerate(policies):
             if not isinstance(document, dict) or "Statement" not in document:
                 raise checked.Refused(f"policies[{i}]: must be a policy document with a Statement")
         with self.world.lock:
+            if serve:
+                self.world.metadata.serve_role(name, session_s)
             return auth.make_credentials(name, [json.dumps(d) for d in policies], kind, session_s)
+
+    def container_credentials(self, _request):
+        with self.world.lock:
+            keys = self.world.metadata.container()
+        if keys is None:
+            raise checked.Refused("no role is served; POST /drover/credentials with serve", 404)
+        return keys

@@ -189,7 +189,8 @@ class Launch:
             instance._state.name, instance._state.code = "pending", 0
             if market == "spot":
                 options = self._options().get("SpotOptions") or {}
-                spot.open_request(machine, self._max_price(), options.get("SpotInstanceType", "one-time"))
+                request = spot.open_request(machine, self._max_price(), options.get("SpotInstanceType", "one-time"))
+                request.add_tags(self.response._parse_tag_specification().get("spot-instances-request", {}))
 
     def _again(self, reservation_id):
         reservation = self.backend.reservations.get(reservation_id)

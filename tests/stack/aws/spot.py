@@ -87,6 +87,7 @@ def open_request(machine, max_price, kind):
     instance.spot_instance_request_id = request.id
     machine.max_price = max_price
     machine.spot_request = request
+    return request
 
 
 def interrupt(world, machine, kind, seconds, queue):

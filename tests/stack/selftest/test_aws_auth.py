@@ -2,6 +2,9 @@
 
 import datetime
 import json
+import os
+import subprocess
+import sys
 import time
 import unittest
 from unittest import mock
@@ -103,12 +106,12 @@ class Signatures(Callers):
 
 
 class Sessions(Callers):
-    def test_session_works_then_expires(self):
+    def test_session_works_and_an_expired_one_does_not(self):
         self.enforce()
-        ec2 = self.caller("ec2", allow("*"), kind="role", session_s=2)
-        ssm = self.caller("ssm", allow("*"), kind="role", session_s=2)
-        ec2.describe_instances()
-        time.sleep(2.1)
+        self.caller("ec2", allow("*"), kind="role").describe_instances()
+        ec2 = self.caller("ec2", allow("*"), kind="role", session_s=1)
+        ssm = self.caller("ssm", allow("*"), kind="role", session_s=1)
+        time.sleep(1.1)
         self.refused("RequestExpired", ec2.describe_instances)
         self.refused("ExpiredTokenException", ssm.describe_parameters)
 
@@ -134,6 +137,55 @@ class Sessions(Callers):
         ec2.describe_instances()
         self.refused("UnauthorizedOperation", ec2.create_vpc, CidrBlock="10.3.0.0/16")
         self.refused("AccessDenied", sts.assume_role, RoleArn=f"arn:aws:iam::{ACCOUNT}:role/closed", RoleSessionName="session")
+
+
+class CredentialSources(Callers):
+    """boto3 finds its keys by itself, as on a machine with a role."""
+
+    def identity(self, **environment):
+        code = (
+            "import boto3,os;c=boto3.client('sts',endpoint_url=os.environ['URL'],region_name='us-east-1');"
+            "print(c.get_caller_identity()['Arn'])"
+        )
+        base = {"PATH": os.environ["PATH"], "HOME": self.part.directory.name, "URL": self.part.url}
+        done = subprocess.run([sys.executable, "-c", code], env={**base, **environment}, capture_output=True, text=True, timeout=60)
+        return done.stdout.strip() or done.stderr.strip().splitlines()[-1]
+
+    def serve(self, session_s):
+        policies = [{"Version": "2012-10-17", "Statement": [allow("*")]}]
+        self.drover("POST", "credentials", {"name": "worker", "kind": "role", "serve": True, "session_s": session_s, "policies": policies})
+
+    def test_metadata_service_gives_keys_that_work(self):
+        self.serve(3600)
+        self.enforce()
+        arn = self.identity(AWS_EC2_METADATA_SERVICE_ENDPOINT=self.part.url)
+        self.assertIn(f"arn:aws:sts::{ACCOUNT}:assumed-role/worker/", arn)
+
+    def test_container_endpoint_gives_keys_that_work(self):
+        self.serve(3600)
+        self.enforce()
+        arn = self.identity(AWS_CONTAINER_CREDENTIALS_FULL_URI=self.part.url + "/drover/container-credentials")
+        self.assertIn(":assumed-role/worker/", arn)
+
+    def test_without_a_role_there_are_no_keys(self):
+        self.assertIn("NoCredentialsError", self.identity(AWS_EC2_METADATA_SERVICE_ENDPOINT=self.part.url))
+        self.drover("GET", "container-credentials", expect=404)
+
+    def test_metadata_needs_a_token(self):
+        self.serve(3600)
+        path = f"{self.part.url}/latest/meta-data/iam/security-credentials/"
+        self.assertEqual(ask("GET", path)[0], 401)
+        self.assertEqual(ask("PUT", f"{self.part.url}/latest/api/token", b"")[0], 400)
+        status, token = ask("PUT", f"{self.part.url}/latest/api/token", b"", {"X-aws-ec2-metadata-token-ttl-seconds": "60"})
+        self.assertEqual(status, 200)
+        self.assertEqual(ask("GET", path, None, {"X-aws-ec2-metadata-token": token}), (200, "worker"))
+
+    def test_keys_are_renewed_before_they_expire(self):
+        self.serve(8)
+        first = self.drover("GET", "container-credentials")
+        self.assertEqual(self.drover("GET", "container-credentials")["AccessKeyId"], first["AccessKeyId"])
+        time.sleep(4.1)
+        self.assertNotEqual(self.drover("GET", "container-credentials")["AccessKeyId"], first["AccessKeyId"])
 
 
 class Policies(Callers):

@@ -118,40 +118,40 @@ class Clocks(EmulatorTest):
         return self.ids(self.launch(self.ec2, self.image, self.subnets[ZONE_A], **more))[0]
 
     def test_instance_goes_through_all_states_and_vanishes(self):
-        self.clocks(pending_s=0.8, shutting_down_s=0.8, gone_after_s=0.8)
+        self.clocks(pending_s=2.5, shutting_down_s=2.5, gone_after_s=4)
         name = self.one()
         self.assertEqual(self.state(self.ec2, name), "pending")
-        wait_until("running", lambda: self.state(self.ec2, name) == "running", 5)
+        wait_until("running", lambda: self.state(self.ec2, name) == "running", 20)
         ended = self.ec2.terminate_instances(InstanceIds=[name])["TerminatingInstances"][0]
         self.assertEqual((ended["PreviousState"]["Name"], ended["CurrentState"]["Name"]), ("running", "shutting-down"))
         self.assertEqual(self.state(self.ec2, name), "shutting-down")
-        wait_until("terminated", lambda: self.state(self.ec2, name) == "terminated", 5)
+        wait_until("terminated", lambda: self.state(self.ec2, name) == "terminated", 20)
         shown = self.ec2.describe_instances(InstanceIds=[name])["Reservations"][0]["Instances"][0]
         self.assertNotIn("PrivateIpAddress", shown)
         self.assertEqual(shown["StateReason"]["Code"], "Client.UserInitiatedShutdown")
-        wait_until("gone", lambda: not self.ec2.describe_instances()["Reservations"], 5)
+        wait_until("gone", lambda: not self.ec2.describe_instances()["Reservations"], 20)
         self.refused("InvalidInstanceID.NotFound", self.ec2.describe_instances, InstanceIds=[name])
 
     def test_fresh_instance_is_unknown_for_a_moment(self):
-        self.clocks(visible_after_s=1.0, pending_s=0)
+        self.clocks(visible_after_s=3.0, pending_s=0)
         name = self.one()
         self.refused("InvalidInstanceID.NotFound", self.ec2.describe_instances, InstanceIds=[name])
         self.refused("InvalidInstanceID.NotFound", self.ec2.terminate_instances, InstanceIds=[name])
         self.assertEqual(self.ec2.describe_instances()["Reservations"], [])
-        wait_until("visible", lambda: self.ec2.describe_instances()["Reservations"], 5)
+        wait_until("visible", lambda: self.ec2.describe_instances()["Reservations"], 20)
         self.assertEqual(self.state(self.ec2, name), "running")
 
     def test_stale_describe_shows_the_past_and_terminate_does_not(self):
         self.clocks(pending_s=0, shutting_down_s=0)
         name = self.one()
         time.sleep(0.1)
-        self.clocks(describe_lag_s=3)
-        wait_until("the launch to be seen", lambda: self.ec2.describe_instances()["Reservations"], 6)
+        self.clocks(describe_lag_s=5)
+        wait_until("the launch to be seen", lambda: self.ec2.describe_instances()["Reservations"], 20)
         self.ec2.terminate_instances(InstanceIds=[name])
         self.assertEqual(self.state(self.ec2, name), "running")
         again = self.ec2.terminate_instances(InstanceIds=[name])["TerminatingInstances"][0]
         self.assertEqual(again["PreviousState"]["Name"], "terminated")
-        wait_until("terminated", lambda: self.state(self.ec2, name) == "terminated", 6)
+        wait_until("terminated", lambda: self.state(self.ec2, name) == "terminated", 20)
 
     def test_filters_see_the_state_of_the_moment(self):
         self.clocks(pending_s=60)
