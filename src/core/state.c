@@ -7,15 +7,17 @@
 void dr_state_init(struct dr_state *state, struct dr_str pk) { *state = (struct dr_state){.pk = pk}; }
 
 static void own_str(struct dr_arena *arena, struct dr_str *s) {
-    if (s->n > 0)
+    if (s->n > 0) {
         *s = dr_str_dup(arena, *s);
+    }
 }
 
 static struct dr_any_list own_ids(struct dr_arena *arena, struct dr_any_list list) {
     struct dr_str *copy = DR_NEW_N(arena, struct dr_str, list.n);
     memcpy(copy, list.v, list.n * sizeof(*copy));
-    for (size_t i = 0; i < list.n; i++)
+    for (size_t i = 0; i < list.n; i++) {
         own_str(arena, &copy[i]);
+    }
     return (struct dr_any_list){copy, list.n};
 }
 
@@ -26,9 +28,11 @@ static struct dr_any_list own_maps(struct dr_arena *arena, const struct dr_schem
     memcpy(copy, list.v, list.n * schema->size);
     for (size_t i = 0; i < list.n; i++) {
         void *element = copy + i * schema->size;
-        for (size_t k = 0; k < schema->field_n; k++)
-            if (schema->fields[k].kind == DR_FIELD_ID || schema->fields[k].kind == DR_FIELD_TEXT)
+        for (size_t k = 0; k < schema->field_n; k++) {
+            if (schema->fields[k].kind == DR_FIELD_ID || schema->fields[k].kind == DR_FIELD_TEXT) {
                 own_str(arena, dr_field_in(&schema->fields[k], element));
+            }
+        }
         own_lists(arena, schema, element);
     }
     return (struct dr_any_list){copy, list.n};
@@ -38,11 +42,13 @@ static struct dr_any_list own_maps(struct dr_arena *arena, const struct dr_schem
 static void own_lists(struct dr_arena *arena, const struct dr_schema *schema, void *base) {
     for (size_t i = 0; i < schema->field_n; i++) {
         const struct dr_field *field = &schema->fields[i];
-        if (field->kind != DR_FIELD_IDS && field->kind != DR_FIELD_MAPS)
+        if (field->kind != DR_FIELD_IDS && field->kind != DR_FIELD_MAPS) {
             continue;
+        }
         struct dr_any_list list = dr_field_list(field, base);
-        if (list.n > 0)
+        if (list.n > 0) {
             dr_field_set_list(field, base, field->kind == DR_FIELD_IDS ? own_ids(arena, list) : own_maps(arena, field->element, list));
+        }
     }
 }
 
@@ -54,8 +60,10 @@ static void own_lists(struct dr_arena *arena, const struct dr_schema *schema, vo
 #define NUMBERS(X)                                                                                                                         \
     X(revision)                                                                                                                            \
     X(last_scale_epoch)                                                                                                                    \
-    X(pending_since_epoch) X(idle_since_epoch) X(worker_count) X(up_started_epoch) X(up_requested) X(down_started_epoch)                   \
-        X(lease_until_epoch) X(fence) X(idle_seen_epoch) X(backoff_until_epoch) X(backoff_count) X(last_journal_epoch)
+    X(pending_since_epoch)                                                                                                                 \
+    X(idle_since_epoch)                                                                                                                    \
+    X(worker_count) X(up_started_epoch) X(up_requested) X(down_started_epoch) X(lease_until_epoch) X(fence) X(idle_seen_epoch)             \
+        X(backoff_until_epoch) X(backoff_count) X(last_journal_epoch)
 #define LISTS(X)                                                                                                                           \
     X(up_instance_ids)                                                                                                                     \
     X(attempts) X(down_targets) X(down_completed) X(drains) X(marks) X(refused) X(ended) X(quarantined) X(records) X(avoid) X(streaks)
@@ -69,8 +77,9 @@ static bool has_lists(const struct dr_state *state) {
 }
 
 static char *own_bytes(char *at, struct dr_str *s) {
-    if (s->n == 0)
+    if (s->n == 0) {
         return at;
+    }
     memcpy(at, s->p, s->n);
     s->p = at;
     return at + s->n + 1;
@@ -111,27 +120,33 @@ static void own_problems(struct dr_arena *arena, struct dr_state *state) {
 void dr_state_copy(struct dr_arena *arena, struct dr_state *to, const struct dr_state *from) {
     *to = *from;
     own_strings(arena, to);
-    if (has_lists(to))
+    if (has_lists(to)) {
         own_lists(arena, &dr_state_schema, to);
-    if (to->extra.n > 0)
+    }
+    if (to->extra.n > 0) {
         own_extra(arena, to);
-    if (to->problems.n > 0)
+    }
+    if (to->problems.n > 0) {
         own_problems(arena, to);
+    }
 }
 
 static bool eq_fields(const struct dr_schema *schema, const void *a, const void *b);
 
 static bool eq_list(const struct dr_field *field, const void *a, const void *b) {
     struct dr_any_list x = dr_field_list(field, a), y = dr_field_list(field, b);
-    if (x.n != y.n)
+    if (x.n != y.n) {
         return false;
-    if (x.v == y.v) /* a transition shares the lists that it does not touch */
+    }
+    if (x.v == y.v) { /* a transition shares the lists that it does not touch */
         return true;
+    }
     for (size_t i = 0; i < x.n; i++) {
         if (field->kind == DR_FIELD_IDS) {
             const struct dr_str *s = x.v, *t = y.v;
-            if (!dr_str_eq(s[i], t[i]))
+            if (!dr_str_eq(s[i], t[i])) {
                 return false;
+            }
         } else if (!eq_fields(field->element, (const char *)x.v + i * field->element->size, (const char *)y.v + i * field->element->size)) {
             return false;
         }
@@ -165,9 +180,11 @@ static bool eq_field(const struct dr_field *field, const void *a, const void *b)
 }
 
 static bool eq_fields(const struct dr_schema *schema, const void *a, const void *b) {
-    for (size_t i = 0; i < schema->field_n; i++)
-        if (!eq_field(&schema->fields[i], a, b))
+    for (size_t i = 0; i < schema->field_n; i++) {
+        if (!eq_field(&schema->fields[i], a, b)) {
             return false;
+        }
+    }
     return true;
 }
 
@@ -195,61 +212,77 @@ static bool eq_strings(const struct dr_state *a, const struct dr_state *b) {
 static bool eq_lists(const struct dr_state *a, const struct dr_state *b) {
     for (size_t i = 0; i < dr_state_schema.field_n; i++) {
         const struct dr_field *field = &dr_state_schema.fields[i];
-        if ((field->kind == DR_FIELD_IDS || field->kind == DR_FIELD_MAPS) && !eq_list(field, a, b))
+        if ((field->kind == DR_FIELD_IDS || field->kind == DR_FIELD_MAPS) && !eq_list(field, a, b)) {
             return false;
+        }
     }
     return true;
 }
 
 bool dr_state_eq(const struct dr_state *a, const struct dr_state *b) {
-    if (!eq_numbers(a, b) || !eq_strings(a, b) || a->extra.n != b->extra.n || (has_lists(a) && !eq_lists(a, b)))
+    if (!eq_numbers(a, b) || !eq_strings(a, b) || a->extra.n != b->extra.n || (has_lists(a) && !eq_lists(a, b))) {
         return false;
-    for (size_t i = 0; i < a->extra.n; i++)
-        if (!eq_str(&a->extra.v[i].name, &b->extra.v[i].name) || !eq_str(&a->extra.v[i].json, &b->extra.v[i].json))
+    }
+    for (size_t i = 0; i < a->extra.n; i++) {
+        if (!eq_str(&a->extra.v[i].name, &b->extra.v[i].name) || !eq_str(&a->extra.v[i].json, &b->extra.v[i].json)) {
             return false;
+        }
+    }
     return true;
 }
 
 bool dr_state_blocked(const struct dr_state *state) {
-    for (size_t i = 0; i < state->problems.n; i++)
-        if (state->problems.v[i].blocking)
+    for (size_t i = 0; i < state->problems.n; i++) {
+        if (state->problems.v[i].blocking) {
             return true;
+        }
+    }
     return false;
 }
 
 bool dr_state_marked(const struct dr_state *state, struct dr_str id) { return dr_strs_has(state->marks, id); }
 
 bool dr_state_ended(const struct dr_state *state, struct dr_str id) {
-    for (size_t i = 0; i < state->ended.n; i++)
-        if (dr_str_eq(state->ended.v[i].id, id))
+    for (size_t i = 0; i < state->ended.n; i++) {
+        if (dr_str_eq(state->ended.v[i].id, id)) {
             return true;
+        }
+    }
     return false;
 }
 
 const struct dr_record *dr_state_record(const struct dr_state *state, struct dr_str instance_id) {
-    for (size_t i = 0; i < state->records.n; i++)
-        if (dr_str_eq(state->records.v[i].instance_id, instance_id))
+    for (size_t i = 0; i < state->records.n; i++) {
+        if (dr_str_eq(state->records.v[i].instance_id, instance_id)) {
             return &state->records.v[i];
+        }
+    }
     return NULL;
 }
 
 const struct dr_avoid *dr_state_avoid(const struct dr_state *state, struct dr_str key) {
-    for (size_t i = 0; i < state->avoid.n; i++)
-        if (dr_str_eq(state->avoid.v[i].key, key))
+    for (size_t i = 0; i < state->avoid.n; i++) {
+        if (dr_str_eq(state->avoid.v[i].key, key)) {
             return &state->avoid.v[i];
+        }
+    }
     return NULL;
 }
 
 const struct dr_timed_id *dr_state_quarantined(const struct dr_state *state, struct dr_str id) {
-    for (size_t i = 0; i < state->quarantined.n; i++)
-        if (dr_str_eq(state->quarantined.v[i].id, id))
+    for (size_t i = 0; i < state->quarantined.n; i++) {
+        if (dr_str_eq(state->quarantined.v[i].id, id)) {
             return &state->quarantined.v[i];
+        }
+    }
     return NULL;
 }
 
 const struct dr_drain *dr_state_drain(const struct dr_state *state, struct dr_str instance_id) {
-    for (size_t i = 0; i < state->drains.n; i++)
-        if (dr_str_eq(state->drains.v[i].instance_id, instance_id))
+    for (size_t i = 0; i < state->drains.n; i++) {
+        if (dr_str_eq(state->drains.v[i].instance_id, instance_id)) {
             return &state->drains.v[i];
+        }
+    }
     return NULL;
 }

@@ -16,7 +16,7 @@
 #include "core/model.h"
 
 /* Ceilings of an item. Reading fails beyond them, so that nothing may be written beyond them either: a builder for dr_state_encode gets DR_STATE_MAX_BYTES and a truncated one is not stored. */
-#define DR_STATE_MAX_BYTES (400 * 1024) /* DynamoDB's own limit */
+#define DR_STATE_MAX_BYTES 409600 /* 400 KiB, DynamoDB's own limit */
 #define DR_STATE_MAX_LIST 1000
 #define DR_STATE_MAX_ID 64                       /* bytes of an instance, action or owner id */
 #define DR_STATE_MAX_TEXT 1024                   /* bytes of any other string */

@@ -27,18 +27,21 @@ static void put_id(struct dr_jsonw *w, struct dr_str id) {
 static void put_ids(struct dr_jsonw *w, struct dr_strs ids) {
     dr_jsonw_key(w, "L");
     dr_jsonw_array(w);
-    for (size_t i = 0; i < ids.n; i++)
+    for (size_t i = 0; i < ids.n; i++) {
         put_id(w, ids.v[i]);
+    }
     dr_jsonw_end(w);
 }
 
 /* A text past the ceiling would make the item unreadable; it is cut, on a character. */
 static struct dr_str cut_text(struct dr_str s) {
-    if (s.n <= DR_STATE_MAX_TEXT)
+    if (s.n <= DR_STATE_MAX_TEXT) {
         return s;
+    }
     size_t n = DR_STATE_MAX_TEXT;
-    while (n > 0 && ((unsigned char)s.p[n] & 0xC0) == 0x80)
+    while (n > 0 && ((unsigned char)s.p[n] & 0xC0) == 0x80) {
         n--;
+    }
     return dr_str_sub(s, 0, n);
 }
 
@@ -73,9 +76,11 @@ static void put_maps(struct dr_jsonw *w, const struct dr_schema *schema, struct 
         dr_jsonw_object(w);
         dr_jsonw_key(w, "M");
         dr_jsonw_object(w);
-        for (size_t k = 0; k < schema->field_n; k++)
-            if (is_filled(&schema->fields[k], element))
+        for (size_t k = 0; k < schema->field_n; k++) {
+            if (is_filled(&schema->fields[k], element)) {
                 put_field(w, &schema->fields[k], element);
+            }
+        }
         dr_jsonw_end(w);
         dr_jsonw_end(w);
     }
@@ -127,9 +132,11 @@ static void put_attempt_ids(struct dr_jsonw *w, const struct dr_field *field, co
     dr_jsonw_object(w);
     dr_jsonw_key(w, "L");
     dr_jsonw_array(w);
-    for (size_t i = 0; i < state->attempts.n; i++)
-        if (state->attempts.v[i].instance_id.n > 0)
+    for (size_t i = 0; i < state->attempts.n; i++) {
+        if (state->attempts.v[i].instance_id.n > 0) {
             put_id(w, state->attempts.v[i].instance_id);
+        }
+    }
     dr_jsonw_end(w);
     dr_jsonw_end(w);
 }
@@ -152,11 +159,14 @@ static bool is_written(const struct dr_state *state, const struct dr_field *fiel
 
 /* A value that could not be understood and stops everything stands in `extra` under the name of a field of ours. */
 static bool stands_in_extra(const struct dr_state *state, const char *name) {
-    if (state->problems.n == 0)
+    if (state->problems.n == 0) {
         return false;
-    for (size_t i = 0; i < state->extra.n; i++)
-        if (dr_str_is(state->extra.v[i].name, name))
+    }
+    for (size_t i = 0; i < state->extra.n; i++) {
+        if (dr_str_is(state->extra.v[i].name, name)) {
             return true;
+        }
+    }
     return false;
 }
 
@@ -166,12 +176,14 @@ void dr_state_encode(const struct dr_state *state, struct dr_buf *buf) {
     dr_jsonw_object(&w);
     for (size_t i = 0; i < dr_state_schema.field_n; i++) {
         const struct dr_field *field = &dr_state_schema.fields[i];
-        if (!is_written(state, field) || stands_in_extra(state, field->name))
+        if (!is_written(state, field) || stands_in_extra(state, field->name)) {
             continue;
-        if (state->up_has_attempts && field->offset == offsetof(struct dr_state, up_instance_ids))
+        }
+        if (state->up_has_attempts && field->offset == offsetof(struct dr_state, up_instance_ids)) {
             put_attempt_ids(&w, field, state);
-        else
+        } else {
             put_field(&w, field, state);
+        }
     }
     for (size_t i = 0; i < state->extra.n; i++) {
         dr_jsonw_key_str(&w, state->extra.v[i].name);

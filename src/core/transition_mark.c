@@ -9,8 +9,9 @@
 bool dr_mark_add(struct dr_arena *a, const struct dr_state *in, struct dr_state *out, struct dr_str id) {
     *out = *in;
     DR_ASSERT(id.n > 0);
-    if (dr_state_marked(out, id))
+    if (dr_state_marked(out, id)) {
         return false;
+    }
     /* Rule 16: not a victim again. Rule 13: what has ended does not come back by a stale Describe. */
     DR_ASSERT(!dr_strs_has(out->refused, id) && !dr_state_ended(out, id));
     out->marks = dr_strs_with(a, out->marks, id);
@@ -27,16 +28,20 @@ static void add_ended(struct dr_arena *a, struct dr_state *out, struct dr_str id
 }
 
 static bool drop_avoided_victim(struct dr_arena *a, struct dr_state *out, struct dr_str id) {
-    if (out->avoid.n == 0)
+    if (out->avoid.n == 0) {
         return false;
+    }
     struct dr_str key = dr_str_fmt(a, "victim/%.*s", DR_FMT(id));
-    if (dr_state_avoid(out, key) == NULL)
+    if (dr_state_avoid(out, key) == NULL) {
         return false;
+    }
     struct dr_avoid *v = DR_CLONE(a, out->avoid, 0);
     size_t n = 0;
-    for (size_t i = 0; i < out->avoid.n; i++)
-        if (!dr_str_eq(out->avoid.v[i].key, key))
+    for (size_t i = 0; i < out->avoid.n; i++) {
+        if (!dr_str_eq(out->avoid.v[i].key, key)) {
             v[n++] = out->avoid.v[i];
+        }
+    }
     out->avoid.v = v;
     out->avoid.n = n;
     return true;
@@ -48,8 +53,9 @@ bool dr_mark_ended(struct dr_arena *a, const struct dr_state *in, struct dr_stat
     bool changed = false;
     if (dr_state_marked(out, id)) {
         /* A marked target that is seen ended was terminated, whether or not its call's reply arrived. */
-        if (dr_strs_has(out->down_targets, id))
+        if (dr_strs_has(out->down_targets, id)) {
             out->down_completed = dr_strs_with(a, out->down_completed, id);
+        }
         out->marks = dr_strs_without(a, out->marks, id);
         changed = true;
     }
@@ -65,8 +71,9 @@ bool dr_mark_ended(struct dr_arena *a, const struct dr_state *in, struct dr_stat
     changed |= drop_avoided_victim(a, out, id);
     /* Rule 22: a debt outlives the machine that left it. */
     const struct dr_record *record = dr_state_record(out, id);
-    if (record != NULL && dr_record_settled(record))
+    if (record != NULL && dr_record_settled(record)) {
         changed |= dr_record_end(a, out, out, id);
+    }
     return changed;
 }
 
@@ -85,8 +92,9 @@ bool dr_quarantine_put(struct dr_arena *a, const struct dr_state *in, struct dr_
     *out = *in;
     DR_ASSERT(id.n > 0);
     const struct dr_timed_id *known = dr_state_quarantined(out, id);
-    if (known != NULL && known->epoch >= until_epoch)
+    if (known != NULL && known->epoch >= until_epoch) {
         return false;
+    }
     size_t at = known == NULL ? out->quarantined.n : (size_t)(known - out->quarantined.v);
     size_t more = known == NULL ? 1 : 0;
     struct dr_timed_id *v = DR_CLONE(a, out->quarantined, more);
@@ -98,13 +106,16 @@ bool dr_quarantine_put(struct dr_arena *a, const struct dr_state *in, struct dr_
 
 bool dr_quarantine_end(struct dr_arena *a, const struct dr_state *in, struct dr_state *out, struct dr_str id) {
     *out = *in;
-    if (dr_state_quarantined(out, id) == NULL)
+    if (dr_state_quarantined(out, id) == NULL) {
         return false;
+    }
     struct dr_timed_id *v = DR_CLONE(a, out->quarantined, 0);
     size_t n = 0;
-    for (size_t i = 0; i < out->quarantined.n; i++)
-        if (!dr_str_eq(out->quarantined.v[i].id, id))
+    for (size_t i = 0; i < out->quarantined.n; i++) {
+        if (!dr_str_eq(out->quarantined.v[i].id, id)) {
             v[n++] = out->quarantined.v[i];
+        }
+    }
     out->quarantined.v = v;
     out->quarantined.n = n;
     return true;
@@ -113,11 +124,14 @@ bool dr_quarantine_end(struct dr_arena *a, const struct dr_state *in, struct dr_
 /* Where a new entry goes: behind the others, or in the place of the one that ends first when the list is full. */
 static size_t avoid_place(const struct dr_state *state) {
     size_t first = 0;
-    if (state->avoid.n < DR_STATE_MAX_LIST)
+    if (state->avoid.n < DR_STATE_MAX_LIST) {
         return state->avoid.n;
-    for (size_t i = 1; i < state->avoid.n; i++)
-        if (state->avoid.v[i].until_epoch < state->avoid.v[first].until_epoch)
+    }
+    for (size_t i = 1; i < state->avoid.n; i++) {
+        if (state->avoid.v[i].until_epoch < state->avoid.v[first].until_epoch) {
             first = i;
+        }
+    }
     return first;
 }
 
@@ -126,8 +140,9 @@ bool dr_avoid_put(struct dr_arena *a, const struct dr_state *in, struct dr_state
     *out = *in;
     DR_ASSERT(key.n > 0);
     const struct dr_avoid *known = dr_state_avoid(out, key);
-    if (for_ms <= 0 || (known != NULL && known->until_epoch > now_epoch))
+    if (for_ms <= 0 || (known != NULL && known->until_epoch > now_epoch)) {
         return false;
+    }
     int64_t count = known == NULL ? 0 : known->count;
     size_t at = known == NULL ? avoid_place(out) : (size_t)(known - out->avoid.v);
     size_t more = at == out->avoid.n ? 1 : 0;

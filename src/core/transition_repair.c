@@ -2,7 +2,7 @@
 #include "core/state_edit.h"
 #include "core/transition.h"
 
-#define DAY_S (24 * 3600)
+#define DAY_S INT64_C(86400)
 
 static bool ended_expired(const struct dr_timed_id *ended, int64_t now_epoch) { return now_epoch - ended->epoch >= DAY_S; }
 /* The count must outlive the entry's own time, or nothing would ever double. */
@@ -10,15 +10,19 @@ static bool avoid_expired(const struct dr_avoid *avoid, int64_t now_epoch) { ret
 
 static bool expire_ended(struct dr_arena *a, struct dr_state *out, int64_t now_epoch) {
     size_t n = 0;
-    for (size_t i = 0; i < out->ended.n; i++)
+    for (size_t i = 0; i < out->ended.n; i++) {
         n += ended_expired(&out->ended.v[i], now_epoch) ? 0 : 1;
-    if (n == out->ended.n)
+    }
+    if (n == out->ended.n) {
         return false;
+    }
     struct dr_timed_id *v = DR_NEW_N(a, struct dr_timed_id, n);
     n = 0;
-    for (size_t i = 0; i < out->ended.n; i++)
-        if (!ended_expired(&out->ended.v[i], now_epoch))
+    for (size_t i = 0; i < out->ended.n; i++) {
+        if (!ended_expired(&out->ended.v[i], now_epoch)) {
             v[n++] = out->ended.v[i];
+        }
+    }
     out->ended.v = v;
     out->ended.n = n;
     return true;
@@ -26,15 +30,19 @@ static bool expire_ended(struct dr_arena *a, struct dr_state *out, int64_t now_e
 
 static bool expire_avoid(struct dr_arena *a, struct dr_state *out, int64_t now_epoch) {
     size_t n = 0;
-    for (size_t i = 0; i < out->avoid.n; i++)
+    for (size_t i = 0; i < out->avoid.n; i++) {
         n += avoid_expired(&out->avoid.v[i], now_epoch) ? 0 : 1;
-    if (n == out->avoid.n)
+    }
+    if (n == out->avoid.n) {
         return false;
+    }
     struct dr_avoid *v = DR_NEW_N(a, struct dr_avoid, n);
     n = 0;
-    for (size_t i = 0; i < out->avoid.n; i++)
-        if (!avoid_expired(&out->avoid.v[i], now_epoch))
+    for (size_t i = 0; i < out->avoid.n; i++) {
+        if (!avoid_expired(&out->avoid.v[i], now_epoch)) {
             v[n++] = out->avoid.v[i];
+        }
+    }
     out->avoid.v = v;
     out->avoid.n = n;
     return true;
@@ -65,15 +73,18 @@ static bool orphaned(const struct dr_state *state, const struct dr_record *recor
 static bool return_debts(struct dr_arena *a, struct dr_state *out) {
     struct dr_record *v = NULL;
     for (size_t i = 0; i < out->records.n; i++) {
-        if (!orphaned(out, &out->records.v[i]))
+        if (!orphaned(out, &out->records.v[i])) {
             continue;
-        if (v == NULL)
+        }
+        if (v == NULL) {
             v = DR_CLONE(a, out->records, 0);
+        }
         v[i].action_id = DR_STR_NONE;
         v[i].index = 0;
     }
-    if (v != NULL)
+    if (v != NULL) {
         out->records.v = v;
+    }
     return v != NULL;
 }
 
@@ -86,8 +97,9 @@ static bool return_debts(struct dr_arena *a, struct dr_state *out) {
 bool dr_state_repair(struct dr_arena *a, const struct dr_state *in, struct dr_state *out) {
     *out = *in;
     bool changed = false;
-    if (dr_state_blocked(out))
+    if (dr_state_blocked(out)) {
         return false;
+    }
     if (up_leftovers(out)) {
         dr_state_clear_up(out);
         changed = true;

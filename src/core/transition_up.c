@@ -22,8 +22,9 @@ bool dr_up_begin(struct dr_arena *a, const struct dr_state *in, struct dr_state 
     (void)a;
     *out = *in;
     DR_ASSERT(action_id.n > 0 && action_id.n <= DR_STATE_MAX_ID && requested > 0);
-    if (dr_str_eq(out->up_action_id, action_id))
+    if (dr_str_eq(out->up_action_id, action_id)) {
         return false;
+    }
     DR_ASSERT(!out->scaling && out->up_action_id.n == 0 && out->down_action_id.n == 0);
     dr_state_clear_up(out);
     out->scaling = true;
@@ -44,8 +45,9 @@ bool dr_up_extend(struct dr_arena *a, const struct dr_state *in, struct dr_state
     (void)a;
     *out = *in;
     assert_ours(out, action_id);
-    if (requested <= out->up_requested)
+    if (requested <= out->up_requested) {
         return false;
+    }
     out->up_requested = requested;
     return true;
 }
@@ -101,8 +103,9 @@ bool dr_up_record(struct dr_arena *a, const struct dr_state *in, struct dr_state
     *out = *in;
     assert_ours(out, action_id);
     DR_ASSERT(index < out->attempts.n && instance_id.n > 0);
-    if (dr_str_eq(out->attempts.v[index].instance_id, instance_id))
+    if (dr_str_eq(out->attempts.v[index].instance_id, instance_id)) {
         return false;
+    }
     DR_ASSERT(out->attempts.v[index].status == DR_ATTEMPT_OPEN && !dr_strs_has(out->up_instance_ids, instance_id));
     struct dr_attempt *v = edit_attempts(a, out, 0);
     v[index].status = DR_ATTEMPT_LAUNCHED;
@@ -116,8 +119,9 @@ bool dr_up_joined(struct dr_arena *a, const struct dr_state *in, struct dr_state
     *out = *in;
     assert_ours(out, action_id);
     DR_ASSERT(index < out->attempts.n && out->attempts.v[index].instance_id.n > 0);
-    if (out->attempts.v[index].status == DR_ATTEMPT_JOINED)
+    if (out->attempts.v[index].status == DR_ATTEMPT_JOINED) {
         return false;
+    }
     struct dr_attempt *v = edit_attempts(a, out, 0);
     v[index].status = DR_ATTEMPT_JOINED;
     v[index].why = DR_STR_NONE;
@@ -129,8 +133,9 @@ bool dr_up_index_fail(struct dr_arena *a, const struct dr_state *in, struct dr_s
     *out = *in;
     assert_ours(out, action_id);
     DR_ASSERT(index < out->attempts.n && out->attempts.v[index].status != DR_ATTEMPT_JOINED);
-    if (out->attempts.v[index].status == DR_ATTEMPT_FAILED)
+    if (out->attempts.v[index].status == DR_ATTEMPT_FAILED) {
         return false;
+    }
     struct dr_attempt *v = edit_attempts(a, out, 0);
     v[index].status = DR_ATTEMPT_FAILED;
     v[index].why = why;
@@ -138,9 +143,11 @@ bool dr_up_index_fail(struct dr_arena *a, const struct dr_state *in, struct dr_s
 }
 
 static bool some_joined(const struct dr_state *state) {
-    for (size_t i = 0; i < state->attempts.n; i++)
-        if (state->attempts.v[i].status == DR_ATTEMPT_JOINED)
+    for (size_t i = 0; i < state->attempts.n; i++) {
+        if (state->attempts.v[i].status == DR_ATTEMPT_JOINED) {
             return true;
+        }
+    }
     return false;
 }
 
@@ -149,8 +156,9 @@ static bool some_joined(const struct dr_state *state) {
  * again for the rest of its two minutes. Not joined: the debt comes back.
  */
 static void settle_records(struct dr_arena *a, struct dr_state *out) {
-    if (out->records.n == 0)
+    if (out->records.n == 0) {
         return;
+    }
     struct dr_record *v = DR_CLONE(a, out->records, 0);
     size_t n = 0;
     for (size_t i = 0; i < out->records.n; i++) {
@@ -159,8 +167,9 @@ static void settle_records(struct dr_arena *a, struct dr_state *out) {
             const struct dr_attempt *attempt = (uint64_t)record.index < out->attempts.n ? &out->attempts.v[record.index] : NULL;
             if (attempt != NULL && attempt->status == DR_ATTEMPT_JOINED) {
                 record.returned_id = attempt->instance_id;
-                if (dr_state_ended(out, record.instance_id))
+                if (dr_state_ended(out, record.instance_id)) {
                     continue;
+                }
             } else {
                 record.action_id = DR_STR_NONE;
                 record.index = 0;
@@ -180,8 +189,9 @@ static bool may_end(const struct dr_state *state, struct dr_str action_id) {
 
 bool dr_up_complete(struct dr_arena *a, const struct dr_state *in, struct dr_state *out, struct dr_str action_id, int64_t now_epoch) {
     *out = *in;
-    if (!may_end(out, action_id))
+    if (!may_end(out, action_id)) {
         return false;
+    }
     DR_ASSERT(!out->up_has_attempts || some_joined(out));
     settle_records(a, out);
     dr_state_clear_up(out);
@@ -197,8 +207,9 @@ bool dr_up_complete(struct dr_arena *a, const struct dr_state *in, struct dr_sta
 bool dr_up_fail(struct dr_arena *a, const struct dr_state *in, struct dr_state *out, struct dr_str action_id, int64_t now_epoch,
                 int64_t backoff_ms, int64_t backoff_max_ms) {
     *out = *in;
-    if (!may_end(out, action_id))
+    if (!may_end(out, action_id)) {
         return false;
+    }
     DR_ASSERT(!some_joined(out));
     settle_records(a, out);
     dr_state_clear_up(out);
