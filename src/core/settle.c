@@ -59,12 +59,20 @@ bool dr_step_settle(struct dr_machine *m, const struct dr_step *step, const stru
     }
 }
 
+/* A part of the snapshot as a copy that may be changed. An unknown part has no array. */
+static void *own(struct dr_arena *arena, const void *v, size_t n, size_t size) {
+    void *copy = dr_arena_alloc(arena, n, size);
+    if (n > 0) {
+        memcpy(copy, v, n * size);
+    }
+    return copy;
+}
+
 /* The snapshot's Nodes as a copy that may be changed; `ret_at` is where `node` is in it. */
 static struct dr_node *own_nodes(struct dr_arena *arena, struct dr_snapshot *snap, const struct dr_node *node, size_t *ret_at) {
     *ret_at = (size_t)(node - snap->nodes);
     DR_ASSERT(*ret_at < snap->node_n);
-    struct dr_node *nodes = DR_NEW_N(arena, struct dr_node, snap->node_n);
-    memcpy(nodes, snap->nodes, snap->node_n * sizeof(*nodes));
+    struct dr_node *nodes = own(arena, snap->nodes, snap->node_n, sizeof(*nodes));
     snap->nodes = nodes;
     return nodes;
 }
@@ -81,8 +89,7 @@ static void reflect_cordon(struct dr_arena *arena, struct dr_snapshot *snap, con
 static void reflect_evictions(struct dr_arena *arena, struct dr_snapshot *snap, const struct dr_step *step, const struct dr_result *result,
                               int64_t now_ms) {
     const struct dr_pod *before = snap->pods;
-    struct dr_pod *pods = DR_NEW_N(arena, struct dr_pod, snap->pod_n);
-    memcpy(pods, before, snap->pod_n * sizeof(*pods));
+    struct dr_pod *pods = own(arena, before, snap->pod_n, sizeof(*pods));
     for (size_t i = 0; i < step->pod_n; i++) {
         struct dr_pod *pod = &pods[step->pods[i] - before];
         if (result->evicted[i] == 0) {
@@ -96,8 +103,7 @@ static void reflect_evictions(struct dr_arena *arena, struct dr_snapshot *snap, 
 }
 
 static void reflect_termination(struct dr_arena *arena, struct dr_snapshot *snap, struct dr_str id) {
-    struct dr_instance *instances = DR_NEW_N(arena, struct dr_instance, snap->instance_n);
-    memcpy(instances, snap->instances, snap->instance_n * sizeof(*instances));
+    struct dr_instance *instances = own(arena, snap->instances, snap->instance_n, sizeof(*instances));
     for (size_t i = 0; i < snap->instance_n; i++) {
         if (dr_str_eq(instances[i].id, id)) {
             instances[i].state = DR_INSTANCE_SHUTTING_DOWN;
@@ -115,8 +121,7 @@ static void reflect_removed_node(struct dr_arena *arena, struct dr_snapshot *sna
 
 static void reflect_handled(struct dr_arena *arena, struct dr_snapshot *snap, const struct dr_event *event) {
     size_t at = (size_t)(event - snap->events);
-    struct dr_event *events = DR_NEW_N(arena, struct dr_event, snap->event_n);
-    memcpy(events, snap->events, snap->event_n * sizeof(*events));
+    struct dr_event *events = own(arena, snap->events, snap->event_n, sizeof(*events));
     events[at].handled = true;
     snap->events = events;
 }

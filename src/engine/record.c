@@ -26,8 +26,9 @@ static bool put_journal(struct dr_run *run) {
     struct dr_jsonw w;
     dr_jsonw_init(&w, &buf, 0);
     dr_plan_json(run->plan, &w);
-    struct dr_journal_row row = {
-        .at_ms = run->plan->at_ms, .request_id = run->options->request_id, .sequence = 0, .json = dr_buf_str(&buf)};
+    struct dr_str json = dr_str_dup(run->obs, dr_buf_str(&buf));
+    dr_buf_deinit(&buf);
+    struct dr_journal_row row = {.at_ms = run->plan->at_ms, .request_id = run->options->request_id, .sequence = 0, .json = json};
     const struct dr_store *store = &run->ports->store;
     struct dr_err err = {.code = DR_OK};
     int64_t expire_ms = run->plan->at_ms + run->cfg->journal_days * DR_DAY_MS;
