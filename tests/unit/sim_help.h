@@ -160,6 +160,7 @@ static inline struct dr_launch sim_intend(struct sim *s, const char *action, siz
     v[index].template_version = DR_STR("1");
     v[index].since_epoch = dr_world_now(s->w) / 1000;
     v[index].replaces = replaces;
+    state.up_instance_ids = same ? state.up_instance_ids : (struct dr_strs){NULL, 0};
     state.up_action_id = dr_str_of(action);
     state.up_started_epoch = dr_world_now(s->w) / 1000;
     state.up_requested = (int64_t)index + 1;
