@@ -283,9 +283,13 @@ static void apply_section(struct walk *w, struct dr_str prefix, const struct dr_
         }
         if (prefix.n == 0 && dr_str_is(name, "custom")) {
             apply_custom(w, value);
+        } else if (dr_str_find(name, '.') < name.n && (key != NULL || is_section(path))) {
+            /* The same key could be given twice without being noticed. */
+            dr_reports_add(w->reports, value->key->line, value->key->column,
+                           "%.*s: write it as sections, one name per level, not with dots", DR_FMT(path));
         } else if (key != NULL) {
             apply_key(w, path, value, key);
-        } else if (name.n == 0 || dr_str_find(name, '.') < name.n || !is_section(path)) {
+        } else if (name.n == 0 || !is_section(path)) {
             report_unknown(w, prefix, path, value->key);
         } else if (value->kind == DR_YAML_MAPPING) {
             apply_section(w, path, value);
