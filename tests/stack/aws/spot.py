@@ -122,8 +122,9 @@ def reclaim_by_price(world, now):
         if machine.max_price is None or machine.warned_at is not None:
             continue
         if price_at(settings["prices"], machine.instance.instance_type, machine.zone, now) > machine.max_price:
-            events.deliver(machine, events.warning(machine, now), settings["events"]["queue"])
+            # First the order, then the news: a missing queue must not keep the machine alive.
             reclaim(world, machine, now, settings["reclaim"]["notice_s"], "instance-terminated-by-price")
+            events.deliver(machine, events.warning(machine, now), settings["events"]["queue"])
 
 
 def settle_requests(world, now):
