@@ -21,6 +21,12 @@ static bool is_open(const struct dr_state *state, struct dr_str id) { return !dr
 
 static bool is_committed(const struct dr_state *state, struct dr_str id) { return dr_state_marked(state, id) || dr_state_ended(state, id); }
 
+/* Only a drain that was tried and failed speaks against its victim. */
+static int64_t avoid_ms(const struct dr_machine *m, struct dr_str id, bool avoid) {
+    const struct dr_drain *drain = dr_state_drain(m->view->state, id);
+    return avoid && drain != NULL && drain->started_epoch > 0 ? m->view->cfg->victim_avoid_ms : 0;
+}
+
 /* All or some targets go back; the action ends when none is left open. */
 static bool give_back(struct dr_machine *m, struct dr_step *ret, struct dr_str only, bool avoid, int rule, const char *what) {
     const struct dr_state *state = m->view->state;
@@ -28,7 +34,7 @@ static bool give_back(struct dr_machine *m, struct dr_step *ret, struct dr_str o
     for (size_t i = 0; i < state->down_targets.n; i++) {
         struct dr_str id = state->down_targets.v[i];
         if (is_open(state, id) && !is_committed(state, id) && (only.n == 0 || dr_str_eq(only, id))) {
-            (void)dr_down_drop(m->arena, &next, &next, state->down_action_id, id, m->now_epoch, avoid ? m->view->cfg->victim_avoid_ms : 0);
+            (void)dr_down_drop(m->arena, &next, &next, state->down_action_id, id, m->now_epoch, avoid_ms(m, id, avoid));
         }
     }
     return dr_step_write(ret, rule, what, only.n > 0 ? only : state->down_action_id, &next);
@@ -187,7 +193,7 @@ static bool drain(struct dr_machine *m, struct dr_step *ret, const struct dr_wor
     const struct dr_drain *drain = dr_state_drain(state, worker->id);
     bool not_ready = reason_is(state, "not-ready");
     if (foreign_cordon(worker)) {
-        return give_back(m, ret, worker->id, true, 18, "give victim back: cordoned by someone else");
+        return give_back(m, ret, worker->id, false, 18, "give victim back: cordoned by someone else");
     }
     if (not_ready && worker->ready) {
         return give_back(m, ret, worker->id, false, 25, "give victim back: ready again");

@@ -79,7 +79,7 @@ static enum dr_code perform(struct dr_run *run, struct dr_result *result, struct
                                            dr_run_now(run) + DR_DAY_MS, deadline_ms, err);
         break;
     default:
-        DR_ASSERT(!"an effect");
+        DR_ASSERT(false && "an effect");
     }
     return r < 0 ? err->code : DR_OK;
 }

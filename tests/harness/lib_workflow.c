@@ -8,9 +8,7 @@
 
 static void add(struct dr_world *world, struct dr_world_workload workload) {
     struct dr_err err;
-    if (dr_world_add_workload(world, &workload, &err) < 0) {
-        DR_ASSERT(!"workload");
-    }
+    DR_ASSERT(dr_world_add_workload(world, &workload, &err) >= 0);
 }
 
 /* What every cluster has: an agent on every node, and something that must not be disrupted all at once. */
