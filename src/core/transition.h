@@ -51,6 +51,7 @@ bool dr_down_complete(struct dr_arena *a, const struct dr_state *in, struct dr_s
 bool dr_down_fail(struct dr_arena *a, const struct dr_state *in, struct dr_state *out, struct dr_str action_id);
 
 /* marks (rules 13, 16) */
+/* Not of a refused or an ended instance: asserted. */
 bool dr_mark_add(struct dr_arena *a, const struct dr_state *in, struct dr_state *out, struct dr_str id);
 /* Seen shutting down or terminated: the mark and every other trace leave; remembered as ended for a day. */
 bool dr_mark_ended(struct dr_arena *a, const struct dr_state *in, struct dr_state *out, struct dr_str id, int64_t now_epoch);
@@ -62,6 +63,7 @@ bool dr_record_put(struct dr_arena *a, const struct dr_state *in, struct dr_stat
 /* Which index replaces it; an empty action id brings the debt back. */
 bool dr_record_assign(struct dr_arena *a, const struct dr_state *in, struct dr_state *out, struct dr_str instance_id,
                       struct dr_str action_id, int64_t index);
+/* Settles it: a victim given back instead of a launch (rule 23), or the instance of its own index, when that has a warning of its own and its own record carries the debt on (rule 22). */
 bool dr_record_return(struct dr_arena *a, const struct dr_state *in, struct dr_state *out, struct dr_str instance_id,
                       struct dr_str returned_id);
 bool dr_record_end(struct dr_arena *a, const struct dr_state *in, struct dr_state *out, struct dr_str instance_id);
@@ -78,6 +80,7 @@ bool dr_lease_renew(struct dr_arena *a, const struct dr_state *in, struct dr_sta
 bool dr_lease_release(struct dr_arena *a, const struct dr_state *in, struct dr_state *out, struct dr_str owner);
 
 /* the rest */
+/* `for_ms`, doubled per repetition up to a day. While the entry has not ended it is already so. */
 bool dr_avoid_put(struct dr_arena *a, const struct dr_state *in, struct dr_state *out, struct dr_str key, int64_t now_epoch,
                   int64_t for_ms);
 bool dr_quarantine_put(struct dr_arena *a, const struct dr_state *in, struct dr_state *out, struct dr_str id, int64_t until_epoch);

@@ -44,6 +44,11 @@ static bool under_way(const struct dr_state *state, const struct dr_record *reco
     return (uint64_t)record->index >= state->attempts.n || state->attempts.v[record->index].status != DR_ATTEMPT_FAILED;
 }
 
+/* The instance of its own index: the replacement that was under way is the one that stands in. */
+static bool own_instance(const struct dr_state *state, const struct dr_record *record, struct dr_str id) {
+    return (uint64_t)record->index < state->attempts.n && dr_str_eq(state->attempts.v[record->index].instance_id, id);
+}
+
 static bool index_taken(const struct dr_state *state, struct dr_str action_id, int64_t index) {
     for (size_t i = 0; i < state->records.n; i++) {
         if (state->records.v[i].index == index && dr_str_eq(state->records.v[i].action_id, action_id)) {
@@ -88,7 +93,7 @@ bool dr_record_return(struct dr_arena *a, const struct dr_state *in, struct dr_s
     if (dr_str_eq(known->returned_id, returned_id)) {
         return false;
     }
-    DR_ASSERT(!dr_record_settled(known) && !under_way(out, known));
+    DR_ASSERT(!dr_record_settled(known) && (!under_way(out, known) || own_instance(out, known, returned_id)));
     struct dr_record *now = edit_record(a, out, known);
     now->action_id = DR_STR_NONE;
     now->index = 0;

@@ -16,6 +16,15 @@ static void complete_other(void *s) { dr_down_complete(help_arena(), s, s, DR_ST
 static void complete_this(void *s) { dr_down_complete(help_arena(), s, s, DOWN, NOW); }
 static void fail_other(void *s) { dr_down_fail(help_arena(), s, s, DR_STR("other")); }
 
+static void begin_for_nobody(void *s) { dr_down_begin(help_arena(), s, s, DOWN, NOW, (struct dr_strs){0}, DR_STR("idle")); }
+static void begin_nameless(void *s) { dr_down_begin(help_arena(), s, s, DR_STR_NONE, NOW, (struct dr_strs){&i1, 1}, DR_STR("idle")); }
+
+TEST(scale_down, begin_needs_a_name_and_a_target) {
+    struct dr_state s = help_idle();
+    CHECK(dr_test_dies(begin_for_nobody, &s));
+    CHECK(dr_test_dies(begin_nameless, &s));
+}
+
 TEST(rule_2, begin_of_a_scale_down_is_written_once) {
     struct dr_state s = help_down(), again;
     static const struct dr_str others[] = {{"i-5", 3}};
@@ -113,6 +122,7 @@ TEST(rule_13, marked_target_that_is_seen_ended_is_done) {
     dr_down_commit(help_arena(), &s, &s, DOWN, i1);
     dr_down_drop(help_arena(), &s, &s, DOWN, i2, NOW, 0);
     CHECK(dr_mark_ended(help_arena(), &s, &s, i1, NOW));
+    CHECK(dr_test_dies(drop_first, &s)); /* its mark is gone, but it was done */
     CHECK(!dr_down_mark_done(help_arena(), &s, &s, DOWN, i1));
     CHECK(!dr_down_commit(help_arena(), &s, &s, DOWN, i1));
     CHECK(dr_down_complete(help_arena(), &s, &s, DOWN, NOW));

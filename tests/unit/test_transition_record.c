@@ -113,6 +113,17 @@ TEST(rule_23, returned_victim_settles_the_record_once) {
     CHECK(dr_state_record(&s, i9) == NULL);
 }
 
+TEST(rule_22, replacement_with_a_warning_of_its_own_settles_the_record) {
+    struct dr_state s = help_up();
+    s = help_interrupted(&s, "i-9", DR_EVENT_WARNING);
+    dr_record_assign(help_arena(), &s, &s, i9, UP, 0);
+    s = help_interrupted(&s, "i-0", DR_EVENT_WARNING);
+    CHECK(dr_test_dies(return_victim, &s)); /* i-3 is not the instance of index 0 */
+    CHECK(dr_record_return(help_arena(), &s, &s, i9, DR_STR("i-0")));
+    CHECK(dr_record_settled(dr_state_record(&s, i9)));
+    CHECK(dr_record_owed(dr_state_record(&s, DR_STR("i-0"))));
+}
+
 TEST(rule_23, settled_record_gets_no_second_replacement) {
     struct dr_state s = help_up();
     s = help_interrupted(&s, "i-9", DR_EVENT_WARNING);

@@ -21,6 +21,13 @@ TEST(rule_27, flag_without_an_action_goes) {
     CHECK(!dr_state_repair(help_arena(), &s, &again));
 }
 
+TEST(rule_27, nothing_is_repaired_while_a_wrong_type_blocks) {
+    struct dr_state s = help_decode_cstr("{\"pk\":{\"S\":\"c\"},\"scalingInProgress\":{\"BOOL\":true},\"scaleUpActionId\":{\"N\":\"1\"}}"),
+                    out;
+    CHECK(!dr_state_repair(help_arena(), &s, &out));
+    CHECK(out.scaling);
+}
+
 TEST(rule_27, fields_without_an_action_go) {
     struct dr_state up = help_up(), down = help_down();
     up.up_action_id = DR_STR_NONE;
