@@ -12,12 +12,15 @@ static void widen(struct dr_config *cfg, const struct dr_rule *rule) {
 }
 
 void dr_config_windows(struct dr_config *cfg) {
-    for (size_t i = 0; i < cfg->signal_n; i++)
+    for (size_t i = 0; i < cfg->signal_n; i++) {
         cfg->signals[i].window_ms = 0;
-    for (size_t i = 0; i < cfg->up_n; i++)
+    }
+    for (size_t i = 0; i < cfg->up_n; i++) {
         widen(cfg, &cfg->up[i]);
-    for (size_t i = 0; i < cfg->down_n; i++)
+    }
+    for (size_t i = 0; i < cfg->down_n; i++) {
         widen(cfg, &cfg->down[i]);
+    }
 }
 
 /* ---- contradictions ---- */
@@ -29,26 +32,31 @@ struct check {
 };
 
 static void contradiction(struct check *check, bool wrong, const char *key, const char *what) {
-    if (!wrong)
+    if (!wrong) {
         return;
+    }
     check->found++;
-    if (check->report != NULL)
+    if (check->report != NULL) {
         check->report(check->self, key, what);
+    }
 }
 
 /* Could one value satisfy both rules? Then the fleet would grow and shrink by turns. */
 static bool overlap(const struct dr_rule *up, const struct dr_rule *down) {
-    if (up->off || down->off)
+    if (up->off || down->off) {
         return false;
-    if (down->threshold_micro != up->threshold_micro)
+    }
+    if (down->threshold_micro != up->threshold_micro) {
         return down->threshold_micro > up->threshold_micro;
+    }
     return up->compare == DR_AT_LEAST && down->compare == DR_AT_MOST;
 }
 
 static bool any_on(const struct dr_rule *rules, size_t n) {
     for (size_t i = 0; i < n; i++) {
-        if (!rules[i].off)
+        if (!rules[i].off) {
             return true;
+        }
     }
     return false;
 }
@@ -85,16 +93,18 @@ size_t dr_config_check(const struct dr_config *cfg, void (*report)(void *self, c
 
 static size_t find_custom(const struct dr_config *cfg, struct dr_str name) {
     size_t i = DR_SIGNAL_AT_CUSTOM;
-    while (i < cfg->signal_n && !dr_str_eq(cfg->signals[i].name, name))
+    while (i < cfg->signal_n && !dr_str_eq(cfg->signals[i].name, name)) {
         i++;
+    }
     return i;
 }
 
 static size_t drop_rules_of(struct dr_rule *rules, size_t n, size_t first, size_t signal) {
     size_t kept = first;
     for (size_t i = first; i < n; i++) {
-        if (rules[i].signal != signal)
+        if (rules[i].signal != signal) {
             rules[kept++] = rules[i];
+        }
     }
     return kept;
 }
@@ -110,36 +120,45 @@ static struct dr_rule custom_rule(const struct dr_custom *custom, size_t signal,
 }
 
 static int check_custom(const struct dr_custom *custom, struct dr_err *err) {
-    if (custom->name.n == 0)
+    if (custom->name.n == 0) {
         return dr_fail(err, DR_E_INVALID, "a custom signal needs a name");
-    if (dr_str_is(custom->name, "cpu") || dr_str_is(custom->name, "memory") || dr_str_is(custom->name, "pending"))
+    }
+    if (dr_str_is(custom->name, "cpu") || dr_str_is(custom->name, "memory") || dr_str_is(custom->name, "pending")) {
         return dr_fail(err, DR_E_INVALID, "%.*s: is the name of a signal of our own", DR_FMT(custom->name));
-    if (custom->query.n == 0)
+    }
+    if (custom->query.n == 0) {
         return dr_fail(err, DR_E_INVALID, "%.*s: needs a query", DR_FMT(custom->name));
-    if (!custom->has_above && !custom->has_below)
+    }
+    if (!custom->has_above && !custom->has_below) {
         return dr_fail(err, DR_E_INVALID, "%.*s: needs `above` or `below`", DR_FMT(custom->name));
+    }
     return 0;
 }
 
 void dr_custom_init(struct dr_custom *custom) { *custom = (struct dr_custom){.readings = 1}; }
 
 int dr_config_add_custom(struct dr_config *cfg, const struct dr_custom *custom, struct dr_err *err) {
-    if (check_custom(custom, err) < 0)
+    if (check_custom(custom, err) < 0) {
         return -1;
+    }
     size_t signal = find_custom(cfg, custom->name);
-    if (signal == DR_MAX_SIGNALS)
+    if (signal == DR_MAX_SIGNALS) {
         return dr_fail(err, DR_E_LIMIT, "%.*s: at most %d custom signals", DR_FMT(custom->name), DR_MAX_SIGNALS - DR_SIGNAL_AT_CUSTOM);
-    if (signal == cfg->signal_n)
+    }
+    if (signal == cfg->signal_n) {
         cfg->signal_n++;
+    }
     cfg->signals[signal] = (struct dr_signal){.name = custom->name, .kind = DR_SIGNAL_CUSTOM, .query = custom->query};
     cfg->up_n = drop_rules_of(cfg->up, cfg->up_n, DR_UP_CUSTOM, signal);
     cfg->down_n = drop_rules_of(cfg->down, cfg->down_n, DR_DOWN_CUSTOM, signal);
     /* One rule per signal and direction at most, so the ceiling on signals keeps these within their arrays. */
     DR_ASSERT(cfg->up_n < DR_MAX_RULES && cfg->down_n < DR_MAX_RULES);
-    if (custom->has_above)
+    if (custom->has_above) {
         cfg->up[cfg->up_n++] = custom_rule(custom, signal, DR_ABOVE, custom->above_micro);
-    if (custom->has_below)
+    }
+    if (custom->has_below) {
         cfg->down[cfg->down_n++] = custom_rule(custom, signal, DR_BELOW, custom->below_micro);
+    }
     dr_config_windows(cfg);
     return 0;
 }

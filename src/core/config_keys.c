@@ -13,7 +13,8 @@
 #define HOURS DR_HOUR_MS
 #define DAYS DR_DAY_MS
 
-/* Threshold, operator, window and readings of a rule on cpu or memory. */
+/* Threshold, operator, window and readings of a rule on cpu or memory. Members and literals cannot stand in parentheses. */
+/* NOLINTBEGIN(bugprone-macro-parentheses) */
 #define RATIO_RULE(dir, what, slot, ops, env_, text)                                                                                       \
     {.path = dir "." what ".threshold",                                                                                                    \
      .type = DR_KEY_RATIO,                                                                                                                 \
@@ -39,6 +40,8 @@
         .path = dir "." what ".readings", .type = DR_KEY_INT, .unit = "readings", RANGE(1, 100),                                           \
         .help = "Number of consecutive passes, at least half an interval apart, in which it must hold.", AT(slot.readings)                 \
     }
+
+/* NOLINTEND(bugprone-macro-parentheses) */
 
 static const struct dr_key keys[] = {
     {.path = "cluster",
@@ -330,8 +333,9 @@ const struct dr_key *dr_custom_keys(size_t *ret_n) {
 
 static const struct dr_key *find(const struct dr_key *table, size_t n, struct dr_str path) {
     for (size_t i = 0; i < n; i++) {
-        if (dr_str_is(path, table[i].path))
+        if (dr_str_is(path, table[i].path)) {
             return &table[i];
+        }
     }
     return NULL;
 }
@@ -342,8 +346,9 @@ const struct dr_key *dr_custom_key_find(struct dr_str path) { return find(custom
 
 const struct dr_key *dr_config_key_of_env(struct dr_str variable) {
     for (size_t i = 0; i < COUNT(keys); i++) {
-        if (keys[i].env != NULL && dr_str_is(variable, keys[i].env))
+        if (keys[i].env != NULL && dr_str_is(variable, keys[i].env)) {
             return &keys[i];
+        }
     }
     return NULL;
 }

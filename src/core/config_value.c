@@ -18,10 +18,12 @@ static struct dr_str choice_at(const char *choices, int wanted) {
     struct dr_str rest = dr_str_of(choices);
     for (int i = 0;; i++) {
         size_t end = dr_str_find(rest, '|');
-        if (i == wanted)
+        if (i == wanted) {
             return dr_str_sub(rest, 0, end);
-        if (end == rest.n)
+        }
+        if (end == rest.n) {
             return DR_STR_NONE;
+        }
         rest = dr_str_sub(rest, end + 1, rest.n);
     }
 }
@@ -29,16 +31,19 @@ static struct dr_str choice_at(const char *choices, int wanted) {
 static int choice_find(const char *choices, struct dr_str text) {
     for (int i = 0;; i++) {
         struct dr_str choice = choice_at(choices, i);
-        if (choice.n == 0)
+        if (choice.n == 0) {
             return -1;
-        if (dr_str_eq(choice, text))
+        }
+        if (dr_str_eq(choice, text)) {
             return i;
+        }
     }
 }
 
 static bool compare_find(const char *choices, struct dr_str text, enum dr_compare *ret) {
-    if (choice_find(choices, text) < 0)
+    if (choice_find(choices, text) < 0) {
         return false;
+    }
     for (int i = DR_ABOVE; i <= DR_AT_MOST; i++) {
         if (dr_str_is(text, dr_compare_sign((enum dr_compare)i))) {
             *ret = (enum dr_compare)i;
@@ -56,8 +61,9 @@ static void put_span(struct dr_buf *buf, int64_t ms) {
         int64_t ms;
         const char *unit;
     } units[] = {{DR_DAY_MS, "d"}, {DR_HOUR_MS, "h"}, {DR_MINUTE_MS, "m"}, {DR_SECOND_MS, "s"}, {1, "ms"}};
-    if (ms == 0)
+    if (ms == 0) {
         dr_buf_puts(buf, "0s");
+    }
     for (size_t i = 0; i < sizeof units / sizeof units[0]; i++) {
         if (ms / units[i].ms > 0) {
             dr_buf_put_i64(buf, ms / units[i].ms);
@@ -74,15 +80,17 @@ static void put_percent(struct dr_buf *buf, int64_t micro) {
 
 static bool parse_percent(struct dr_str number, int64_t *ret_micro) {
     int64_t percent_micro = 0;
-    if (!dr_str_to_micro(number, &percent_micro))
+    if (!dr_str_to_micro(number, &percent_micro)) {
         return false;
+    }
     *ret_micro = percent_micro / 100;
     return percent_micro % 100 == 0; /* finer than a millionth cannot be kept */
 }
 
 static bool parse_ratio(struct dr_str text, int64_t *ret_micro) {
-    if (dr_str_ends(text, "%"))
+    if (dr_str_ends(text, "%")) {
         return parse_percent(dr_str_trim(dr_str_sub(text, 0, text.n - 1)), ret_micro);
+    }
     return dr_str_to_micro(text, ret_micro);
 }
 
@@ -107,14 +115,15 @@ static bool parse_number(const struct dr_key *key, struct dr_str text, int64_t *
 }
 
 static void put_number(const struct dr_key *key, int64_t value, struct dr_buf *buf) {
-    if (key->type == DR_KEY_INT)
+    if (key->type == DR_KEY_INT) {
         dr_buf_put_i64(buf, value);
-    else if (key->type == DR_KEY_SPAN)
+    } else if (key->type == DR_KEY_SPAN) {
         put_span(buf, value);
-    else if (key->type == DR_KEY_RATIO)
+    } else if (key->type == DR_KEY_RATIO) {
         put_percent(buf, value);
-    else
+    } else {
         dr_buf_put_micro(buf, value);
+    }
 }
 
 /* ---- what is allowed ---- */
@@ -122,24 +131,28 @@ static void put_number(const struct dr_key *key, int64_t value, struct dr_buf *b
 static void put_choices(struct dr_buf *buf, const char *choices, const char *last) {
     for (int i = 0;; i++) {
         struct dr_str choice = choice_at(choices, i);
-        if (choice.n == 0)
+        if (choice.n == 0) {
             return;
-        if (i > 0)
+        }
+        if (i > 0) {
             dr_buf_puts(buf, choice_at(choices, i + 1).n > 0 ? ", " : last);
+        }
         dr_buf_put_str(buf, choice);
     }
 }
 
 static void put_range(const struct dr_key *key, const char *what, struct dr_buf *buf) {
     dr_buf_puts(buf, what);
-    if (key->type == DR_KEY_INT && key->unit[0] != '\0' && key->unit[0] != '%')
+    if (key->type == DR_KEY_INT && key->unit[0] != '\0' && key->unit[0] != '%') {
         dr_buf_fmt(buf, " of %s", key->unit);
+    }
     dr_buf_puts(buf, " from ");
     put_number(key, key->min, buf);
     dr_buf_puts(buf, " to ");
     put_number(key, key->max, buf);
-    if (key->choices != NULL)
+    if (key->choices != NULL) {
         dr_buf_fmt(buf, ", or %s", key->choices);
+    }
 }
 
 void dr_config_key_allowed(const struct dr_key *key, struct dr_buf *buf) {
@@ -170,8 +183,9 @@ void dr_config_key_allowed(const struct dr_key *key, struct dr_buf *buf) {
         break;
     case DR_KEY_STR:
         dr_buf_fmt(buf, "a text of %d to %d characters", (int)key->min, (int)key->max);
-        if (key->choices != NULL)
+        if (key->choices != NULL) {
             dr_buf_puts(buf, ": letters, digits, '.', '_' and '-'");
+        }
         break;
     }
 }
@@ -192,8 +206,9 @@ static bool is_name(struct dr_str text) {
     for (size_t i = 0; i < text.n; i++) {
         char c = text.p[i];
         bool ok = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '_' || c == '-';
-        if (!ok)
+        if (!ok) {
             return false;
+        }
     }
     return true;
 }
@@ -202,8 +217,9 @@ static int set_number(char *base, const struct dr_key *key, struct dr_str text, 
     bool off = key->choices != NULL && dr_str_is(text, key->choices);
     int64_t value = 0;
     if (!off) {
-        if (!parse_number(key, text, &value) || value < key->min || value > key->max)
+        if (!parse_number(key, text, &value) || value < key->min || value > key->max) {
             return refuse(key, text, err);
+        }
         memcpy(base + key->offset, &value, sizeof value);
     }
     if (key->flag > 0) {
@@ -216,8 +232,9 @@ static int set_number(char *base, const struct dr_key *key, struct dr_str text, 
 
 static int set_str(char *base, struct dr_arena *arena, const struct dr_key *key, struct dr_str text, struct dr_err *err) {
     bool fits = (int64_t)text.n >= key->min && (int64_t)text.n <= key->max;
-    if (!fits || (key->choices != NULL && !is_name(text)))
+    if (!fits || (key->choices != NULL && !is_name(text))) {
         return refuse(key, text, err);
+    }
     struct dr_str copy = dr_str_dup(arena, text);
     memcpy(base + key->offset, &copy, sizeof copy);
     return 0;
@@ -225,19 +242,22 @@ static int set_str(char *base, struct dr_arena *arena, const struct dr_key *key,
 
 static int set_order(struct dr_config *cfg, const struct dr_key *key, struct dr_str text, struct dr_err *err) {
     struct dr_str rest = dr_str_trim(text);
-    if (dr_str_starts(rest, "[") && dr_str_ends(rest, "]"))
+    if (dr_str_starts(rest, "[") && dr_str_ends(rest, "]")) {
         rest = dr_str_sub(rest, 1, rest.n - 1);
+    }
     enum dr_order order[DR_MAX_ORDER];
     size_t n = 0;
     bool more = true;
     while (more) {
         size_t comma = dr_str_find(rest, ',');
         int found = choice_find(key->choices, dr_str_trim(dr_str_sub(rest, 0, comma)));
-        if (found < 0 || n == DR_MAX_ORDER)
+        if (found < 0 || n == DR_MAX_ORDER) {
             return refuse(key, text, err);
+        }
         for (size_t i = 0; i < n; i++) {
-            if (order[i] == (enum dr_order)found)
+            if (order[i] == (enum dr_order)found) {
                 return refuse(key, text, err);
+            }
         }
         order[n++] = (enum dr_order)found;
         more = comma < rest.n;
@@ -251,19 +271,22 @@ static int set_order(struct dr_config *cfg, const struct dr_key *key, struct dr_
 static int set_word(char *base, const struct dr_key *key, struct dr_str text, struct dr_err *err) {
     if (key->type == DR_KEY_BOOL) {
         bool value = dr_str_is(text, "true");
-        if (!value && !dr_str_is(text, "false"))
+        if (!value && !dr_str_is(text, "false")) {
             return refuse(key, text, err);
+        }
         memcpy(base + key->offset, &value, sizeof value);
         return 0;
     }
     int value = choice_find(key->choices, text);
     enum dr_compare compare = DR_ABOVE;
-    if (value < 0 || (key->type == DR_KEY_COMPARE && !compare_find(key->choices, text, &compare)))
+    if (value < 0 || (key->type == DR_KEY_COMPARE && !compare_find(key->choices, text, &compare))) {
         return refuse(key, text, err);
-    if (key->type == DR_KEY_COMPARE)
+    }
+    if (key->type == DR_KEY_COMPARE) {
         memcpy(base + key->offset, &compare, sizeof compare);
-    else
+    } else {
         memcpy(base + key->offset, &value, sizeof value);
+    }
     return 0;
 }
 
@@ -288,8 +311,9 @@ static int set(void *base, struct dr_arena *arena, const struct dr_key *key, str
 }
 
 int dr_config_set(struct dr_config *cfg, struct dr_arena *arena, const struct dr_key *key, struct dr_str text, struct dr_err *err) {
-    if (set(cfg, arena, key, text, err) < 0)
+    if (set(cfg, arena, key, text, err) < 0) {
         return -1;
+    }
     dr_config_windows(cfg);
     return 0;
 }
@@ -297,10 +321,12 @@ int dr_config_set(struct dr_config *cfg, struct dr_arena *arena, const struct dr
 int dr_config_set_env(struct dr_config *cfg, struct dr_arena *arena, const struct dr_key *key, struct dr_str text, struct dr_err *err) {
     struct dr_str trimmed = dr_str_trim(text);
     int64_t micro = 0;
-    if (key->type != DR_KEY_RATIO || !dr_str_to_micro(trimmed, &micro))
+    if (key->type != DR_KEY_RATIO || !dr_str_to_micro(trimmed, &micro)) {
         return dr_config_set(cfg, arena, key, trimmed, err);
-    if (micro < MICRO)
+    }
+    if (micro < MICRO) {
         return dr_fail(err, DR_E_INVALID, "%.*s: must be percent, such as 70 or 70%%", DR_FMT(trimmed));
+    }
     return dr_config_set(cfg, arena, key, dr_str_fmt(arena, "%.*s%%", DR_FMT(trimmed)), err);
 }
 
@@ -351,8 +377,9 @@ static void get(const char *base, const struct dr_key *key, struct dr_buf *buf) 
     const struct dr_config *cfg = (const void *)base;
     dr_buf_putc(buf, '[');
     for (size_t i = 0; i < cfg->order_n; i++) {
-        if (i > 0)
+        if (i > 0) {
             dr_buf_puts(buf, ", ");
+        }
         dr_buf_put_str(buf, choice_at(key->choices, (int)cfg->order[i]));
     }
     dr_buf_putc(buf, ']');
@@ -360,19 +387,22 @@ static void get(const char *base, const struct dr_key *key, struct dr_buf *buf) 
 
 static bool flag_of(const void *base, const struct dr_key *key) {
     bool flag = false;
-    if (key->flag > 0)
+    if (key->flag > 0) {
         memcpy(&flag, (const char *)base + key->flag, sizeof flag);
+    }
     return flag;
 }
 
 void dr_config_get(const struct dr_config *cfg, const struct dr_key *key, struct dr_buf *buf) {
-    if (flag_of(cfg, key))
+    if (flag_of(cfg, key)) {
         dr_buf_puts(buf, key->choices);
-    else
+    } else {
         get((const char *)cfg, key, buf);
+    }
 }
 
 void dr_custom_get(const struct dr_custom *custom, const struct dr_key *key, struct dr_buf *buf) {
-    if (key->flag == 0 || flag_of(custom, key))
+    if (key->flag == 0 || flag_of(custom, key)) {
         get((const char *)custom, key, buf);
+    }
 }

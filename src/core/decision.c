@@ -10,8 +10,9 @@ static bool cpu_is_high(const struct dr_view *view) {
     for (size_t i = 0; i < view->up_n; i++) {
         const struct dr_rule *rule = view->up[i].rule;
         bool cpu = rule->kind == DR_RULE_SIGNAL && view->cfg->signals[rule->signal].kind == DR_SIGNAL_CPU;
-        if (cpu && (view->up[i].truth == DR_YES || view->up[i].spike))
+        if (cpu && (view->up[i].truth == DR_YES || view->up[i].spike)) {
             return true;
+        }
     }
     return false;
 }
@@ -26,11 +27,13 @@ static bool is_urgent(const struct dr_view *view) {
 
 int64_t dr_size_up(const struct dr_view *view, bool *ret_urgent) {
     bool urgent = is_urgent(view);
-    if (ret_urgent != NULL)
+    if (ret_urgent != NULL) {
         *ret_urgent = urgent;
+    }
     int64_t pods = pods_that_ask(view);
-    if (pods > 0 && view->pending.unmodelled_only)
+    if (pods > 0 && view->pending.unmodelled_only) {
         return 1;
+    }
     int64_t wanted = 0;
     switch (view->cfg->sizing) {
     case DR_SIZING_RATIO:
@@ -64,14 +67,16 @@ int64_t dr_size_clamp(const struct dr_view *view, int64_t wanted, int64_t batch,
 
 static int64_t cooldown_left_ms(const struct dr_view *view, bool up) {
     const struct dr_state *state = view->state;
-    if (state->last_scale_epoch <= 0)
+    if (state->last_scale_epoch <= 0) {
         return 0;
+    }
     if (view->cfg->cooldown_by == DR_COOLDOWN_LAST) {
         /* An item that does not say what the last action was leaves the wanted direction's. */
-        if (dr_str_is(state->last_scale_action, "scale_up"))
+        if (dr_str_is(state->last_scale_action, "scale_up")) {
             up = true;
-        else if (dr_str_is(state->last_scale_action, "scale_down"))
+        } else if (dr_str_is(state->last_scale_action, "scale_down")) {
             up = false;
+        }
     }
     int64_t span_ms = up ? view->cfg->cooldown_up_ms : view->cfg->cooldown_down_ms;
     int64_t elapsed_ms = dr_max_i64(0, view->snap->now_ms - state->last_scale_epoch * DR_SECOND_MS);
@@ -161,13 +166,15 @@ static void shrink_idle(struct dr_arena *arena, struct dr_view *view, struct dr_
 
 /* A custom signal may never have had a series; only where it holds up a scale-down it is the reason. */
 static bool lacks_knowledge(const struct dr_view *view) {
-    if (!view->pending.known || view->idle == DR_UNKNOWN)
+    if (!view->pending.known || view->idle == DR_UNKNOWN) {
         return true;
+    }
     for (size_t i = 0; i < view->up_n + view->down_n; i++) {
         const struct dr_rule_result *result = i < view->up_n ? &view->up[i] : &view->down[i - view->up_n];
         bool custom = result->rule->kind == DR_RULE_SIGNAL && view->cfg->signals[result->rule->signal].kind == DR_SIGNAL_CUSTOM;
-        if (result->truth == DR_UNKNOWN && !custom)
+        if (result->truth == DR_UNKNOWN && !custom) {
             return true;
+        }
     }
     return false;
 }
@@ -184,14 +191,18 @@ static bool is_spike(const struct dr_view *view) {
 }
 
 static enum dr_reason why_nothing(const struct dr_view *view) {
-    if (lacks_knowledge(view))
+    if (lacks_knowledge(view)) {
         return DR_REASON_UNKNOWN;
-    if (is_spike(view))
+    }
+    if (is_spike(view)) {
         return DR_REASON_SPIKE;
-    if (view->low == DR_YES && view->pending.helpable > 0)
+    }
+    if (view->low == DR_YES && view->pending.helpable > 0) {
         return DR_REASON_PENDING;
-    if (view->pending.waiting > 0 && view->pending.remainder == 0)
+    }
+    if (view->pending.waiting > 0 && view->pending.remainder == 0) {
         return DR_REASON_NO_HELP;
+    }
     return DR_REASON_WITHIN_LIMITS;
 }
 
@@ -213,8 +224,9 @@ void dr_decide(struct dr_arena *arena, struct dr_view *view, struct dr_plan *pla
     dr_view_describe(arena, view, plan);
     struct dr_decision *decision = &plan->decision;
     *decision = (struct dr_decision){0};
-    if (decide_before_counting(view, decision))
+    if (decide_before_counting(view, decision)) {
         return;
+    }
     if (view->fleet.planned < view->cfg->min_workers) {
         grow(arena, view, DR_REASON_BELOW_MINIMUM, view->cfg->min_workers - view->fleet.planned, decision);
     } else if (view->fleet.held > view->cfg->max_workers) {

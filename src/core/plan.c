@@ -47,12 +47,14 @@ const char *dr_verdict_name(enum dr_verdict verdict) {
 }
 
 static void make_room(struct dr_arena *arena, struct dr_plan *plan) {
-    if (plan->deed_n < plan->deed_cap)
+    if (plan->deed_n < plan->deed_cap) {
         return;
+    }
     size_t cap = plan->deed_cap == 0 ? 8 : plan->deed_cap * 2;
     struct dr_deed *deeds = DR_NEW_N(arena, struct dr_deed, cap);
-    if (plan->deed_n > 0)
+    if (plan->deed_n > 0) {
         memcpy(deeds, plan->deeds, plan->deed_n * sizeof deeds[0]);
+    }
     plan->deeds = deeds;
     plan->deed_cap = cap;
 }

@@ -4,15 +4,18 @@
 
 static void put_decision(const struct dr_plan *plan, struct dr_buf *buf) {
     dr_time_put(buf, plan->at_ms);
-    if (plan->cluster.n > 0)
+    if (plan->cluster.n > 0) {
         dr_buf_fmt(buf, " %.*s", DR_FMT(plan->cluster));
+    }
     dr_buf_puts(buf, ": ");
     dr_plan_text(plan, buf);
     dr_buf_putc(buf, '\n');
-    if (plan->action_id.n > 0)
+    if (plan->action_id.n > 0) {
         dr_buf_fmt(buf, "  action: %.*s\n", DR_FMT(plan->action_id));
-    if (plan->unknown.n > 0)
+    }
+    if (plan->unknown.n > 0) {
         dr_buf_fmt(buf, "  unknown: %.*s\n", DR_FMT(plan->unknown));
+    }
 }
 
 static void put_workers(const struct dr_plan *plan, struct dr_buf *buf) {
@@ -47,42 +50,50 @@ static void put_pending(const struct dr_plan *plan, struct dr_buf *buf) {
         dr_time_put_span(buf, plan->at_ms - pending->since_ms);
         dr_buf_putc(buf, '\n');
     }
-    if (pending->successors > 0)
+    if (pending->successors > 0) {
         dr_buf_fmt(buf, "    besides, %lld pods that a drain of ours moved\n", (long long)pending->successors);
+    }
 }
 
 static void put_victims(const struct dr_victims *victims, struct dr_buf *buf) {
-    if (victims->all_n == 0)
+    if (victims->all_n == 0) {
         return;
+    }
     dr_buf_puts(buf, "  candidates for removal:\n");
     for (size_t i = 0; i < victims->all_n; i++) {
         const struct dr_candidate *candidate = &victims->all[i];
         bool chosen = dr_strs_has(victims->chosen, candidate->worker->id);
         dr_buf_fmt(buf, "    %.*s", DR_FMT(candidate->worker->id));
-        if (candidate->worker->node != NULL)
+        if (candidate->worker->node != NULL) {
             dr_buf_fmt(buf, " (%.*s)", DR_FMT(candidate->worker->node->name));
+        }
         dr_buf_fmt(buf, ": %s", chosen ? "chosen" : dr_victim_name(candidate->verdict));
-        if (candidate->pod != NULL)
+        if (candidate->pod != NULL) {
             dr_buf_fmt(buf, " because of %.*s/%.*s", DR_FMT(candidate->pod->ns), DR_FMT(candidate->pod->name));
+        }
         dr_buf_putc(buf, '\n');
     }
 }
 
 static void put_deeds(const struct dr_plan *plan, struct dr_buf *buf) {
-    if (plan->deed_n == 0)
+    if (plan->deed_n == 0) {
         return;
+    }
     dr_buf_puts(buf, "  done:\n");
     for (size_t i = 0; i < plan->deed_n; i++) {
         const struct dr_deed *deed = &plan->deeds[i];
         dr_buf_puts(buf, "    ");
         dr_time_put_clock(buf, deed->at_ms);
         dr_buf_fmt(buf, " %s", deed->what);
-        if (deed->target.n > 0)
+        if (deed->target.n > 0) {
             dr_buf_fmt(buf, " %.*s", DR_FMT(deed->target));
-        if (deed->outcome.n > 0)
+        }
+        if (deed->outcome.n > 0) {
             dr_buf_fmt(buf, ": %.*s", DR_FMT(deed->outcome));
-        if (deed->rule > 0)
+        }
+        if (deed->rule > 0) {
             dr_buf_fmt(buf, " [rule %d]", deed->rule);
+        }
         dr_buf_putc(buf, '\n');
     }
 }

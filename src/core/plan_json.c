@@ -4,23 +4,27 @@
 #define DETAIL_MAX 4096
 
 static void put_str(struct dr_jsonw *w, const char *key, struct dr_str s) {
-    if (s.n > 0)
+    if (s.n > 0) {
         dr_jsonw_kv_str(w, key, s);
+    }
 }
 
 static void put_i64(struct dr_jsonw *w, const char *key, int64_t v) {
-    if (v != 0)
+    if (v != 0) {
         dr_jsonw_kv_i64(w, key, v);
+    }
 }
 
 static void put_true(struct dr_jsonw *w, const char *key, bool v) {
-    if (v)
+    if (v) {
         dr_jsonw_kv_bool(w, key, v);
+    }
 }
 
 static void put_pod(struct dr_jsonw *w, const char *key, const struct dr_pod *pod) {
-    if (pod == NULL)
+    if (pod == NULL) {
         return;
+    }
     dr_jsonw_key(w, key);
     dr_jsonw_object(w);
     dr_jsonw_kv_str(w, "namespace", pod->ns);
@@ -40,8 +44,9 @@ static void put_decision(struct dr_jsonw *w, const struct dr_plan *plan) {
     dr_buf_deinit(&detail);
     put_true(w, "urgent", decision->urgent);
     put_i64(w, "wanted", decision->wanted);
-    if (decision->clamped_by != NULL)
+    if (decision->clamped_by != NULL) {
         dr_jsonw_kv_cstr(w, "clampedBy", decision->clamped_by);
+    }
     put_i64(w, "leftMs", decision->left_ms);
     dr_jsonw_kv_cstr(w, "pressure", dr_truth_name(plan->pressure));
     dr_jsonw_kv_cstr(w, "idle", dr_truth_name(plan->idle));
@@ -71,11 +76,13 @@ static void put_rule(struct dr_jsonw *w, const struct dr_rule_result *result) {
     dr_jsonw_kv_cstr(w, "compare", dr_compare_sign(rule->compare));
     dr_jsonw_kv_micro(w, "threshold", rule->threshold_micro);
     put_i64(w, "forMs", rule->for_ms);
-    if (rule->readings > 1)
+    if (rule->readings > 1) {
         dr_jsonw_kv_i64(w, "readings", rule->readings);
+    }
     put_true(w, "ratio", rule->ratio);
-    if (result->has_value)
+    if (result->has_value) {
         dr_jsonw_kv_micro(w, "value", result->value_micro);
+    }
     put_i64(w, "heldMs", result->held_ms);
     put_i64(w, "streak", result->streak);
     put_str(w, "why", result->why);
@@ -85,8 +92,9 @@ static void put_rule(struct dr_jsonw *w, const struct dr_rule_result *result) {
 static void put_rules(struct dr_jsonw *w, const char *key, const struct dr_rule_result *results, size_t n) {
     dr_jsonw_key(w, key);
     dr_jsonw_array(w);
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++) {
         put_rule(w, &results[i]);
+    }
     dr_jsonw_end(w);
 }
 
@@ -109,8 +117,9 @@ static void put_pending(struct dr_jsonw *w, const struct dr_pending *pending) {
 static void put_candidate(struct dr_jsonw *w, const struct dr_candidate *candidate) {
     dr_jsonw_object(w);
     dr_jsonw_kv_str(w, "id", candidate->worker->id);
-    if (candidate->worker->node != NULL)
+    if (candidate->worker->node != NULL) {
         dr_jsonw_kv_str(w, "node", candidate->worker->node->name);
+    }
     dr_jsonw_kv_str(w, "zone", candidate->worker->zone);
     dr_jsonw_kv_cstr(w, "verdict", dr_victim_name(candidate->verdict));
     put_pod(w, "pod", candidate->pod);
@@ -118,26 +127,30 @@ static void put_candidate(struct dr_jsonw *w, const struct dr_candidate *candida
 }
 
 static void put_victims(struct dr_jsonw *w, const struct dr_victims *victims) {
-    if (victims->all_n == 0 && victims->chosen.n == 0)
+    if (victims->all_n == 0 && victims->chosen.n == 0) {
         return;
+    }
     dr_jsonw_key(w, "victims");
     dr_jsonw_object(w);
     dr_jsonw_key(w, "chosen");
     dr_jsonw_array(w);
-    for (size_t i = 0; i < victims->chosen.n; i++)
+    for (size_t i = 0; i < victims->chosen.n; i++) {
         dr_jsonw_str(w, victims->chosen.v[i]);
+    }
     dr_jsonw_end(w);
     dr_jsonw_key(w, "candidates");
     dr_jsonw_array(w);
-    for (size_t i = 0; i < victims->all_n; i++)
+    for (size_t i = 0; i < victims->all_n; i++) {
         put_candidate(w, &victims->all[i]);
+    }
     dr_jsonw_end(w);
     dr_jsonw_end(w);
 }
 
 static void put_deeds(struct dr_jsonw *w, const struct dr_plan *plan) {
-    if (plan->deed_n == 0)
+    if (plan->deed_n == 0) {
         return;
+    }
     dr_jsonw_key(w, "deeds");
     dr_jsonw_array(w);
     for (size_t i = 0; i < plan->deed_n; i++) {

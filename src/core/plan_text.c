@@ -12,20 +12,23 @@ static int64_t rounded(int64_t value, int64_t to) { return (value + (value < 0 ?
 /* Percent with one decimal, other values with three; more where rounding would make a value look equal to a threshold that it is not equal to. */
 static void put_value(struct dr_buf *buf, const struct dr_rule *rule, int64_t micro) {
     int64_t shown = rounded(micro, 1000);
-    if (micro != rule->threshold_micro && shown == rounded(rule->threshold_micro, 1000))
+    if (micro != rule->threshold_micro && shown == rounded(rule->threshold_micro, 1000)) {
         shown = micro;
+    }
     dr_buf_put_micro(buf, rule->ratio ? dr_sat_mul(shown, 100) : shown);
-    if (rule->ratio)
+    if (rule->ratio) {
         dr_buf_putc(buf, '%');
+    }
 }
 
 static void put_seconds_left(struct dr_buf *buf, int64_t ms) { dr_buf_fmt(buf, "%llds left", (long long)dr_ceil_div(ms, DR_SECOND_MS)); }
 
 static void put_pods(struct dr_buf *buf, int64_t n, const char *what) {
-    if (n == 0)
+    if (n == 0) {
         dr_buf_puts(buf, "no pods");
-    else
+    } else {
         dr_buf_fmt(buf, "%lld pod%s", (long long)n, n == 1 ? "" : "s");
+    }
     dr_buf_fmt(buf, " %s", what);
 }
 
@@ -45,8 +48,9 @@ static void put_persistence(struct dr_buf *buf, const struct dr_rule_result *res
         dr_buf_puts(buf, " of ");
         put_span(buf, rule->for_ms);
     }
-    if (rule->readings > 1 && result->streak > 0)
+    if (rule->readings > 1 && result->streak > 0) {
         dr_buf_fmt(buf, " (%lld of %lld readings)", (long long)dr_min_i64(result->streak, rule->readings), (long long)rule->readings);
+    }
 }
 
 static void put_pending_rule(struct dr_buf *buf, const struct dr_rule_result *result) {
@@ -64,8 +68,9 @@ static void put_pending_rule(struct dr_buf *buf, const struct dr_rule_result *re
 
 static void put_unknown_rule(struct dr_buf *buf, const struct dr_rule_result *result) {
     dr_buf_fmt(buf, "%.*s unknown", DR_FMT(result->rule->name));
-    if (result->why.n > 0)
+    if (result->why.n > 0) {
         dr_buf_fmt(buf, ": %.*s", DR_FMT(result->why));
+    }
 }
 
 void dr_rule_result_text(const struct dr_rule_result *result, struct dr_buf *buf) {
@@ -87,8 +92,9 @@ void dr_rule_result_text(const struct dr_rule_result *result, struct dr_buf *buf
 }
 
 static void put_comma(struct dr_buf *buf, size_t *n) {
-    if ((*n)++ > 0)
+    if ((*n)++ > 0) {
         dr_buf_puts(buf, ", ");
+    }
 }
 
 enum choice { HOLDING, SPIKES, UNKNOWNS };
@@ -120,10 +126,12 @@ static void put_values(struct dr_buf *buf, const struct dr_plan *plan) {
     for (size_t i = 0; i < plan->up_n + plan->down_n; i++) {
         const struct dr_rule_result *result = i < plan->up_n ? &plan->up[i] : &plan->down[i - plan->up_n];
         bool again = false;
-        for (size_t j = 0; j < plan->up_n && i >= plan->up_n; j++)
+        for (size_t j = 0; j < plan->up_n && i >= plan->up_n; j++) {
             again = again || dr_str_eq(plan->up[j].rule->name, result->rule->name);
-        if (again || !result->has_value || result->rule->kind == DR_RULE_PENDING)
+        }
+        if (again || !result->has_value || result->rule->kind == DR_RULE_PENDING) {
             continue;
+        }
         put_comma(buf, &n);
         dr_buf_fmt(buf, "%.*s ", DR_FMT(result->rule->name));
         put_value(buf, result->rule, result->value_micro);
@@ -137,15 +145,20 @@ static void put_values(struct dr_buf *buf, const struct dr_plan *plan) {
 /* ---- the reason ---- */
 
 static void put_clamp(struct dr_buf *buf, const struct dr_decision *decision) {
-    if (decision->clamped_by != NULL)
+    /* Whoever sets another reason over a decision that was clamped leaves these operands behind. */
+    bool sized = decision->reason == DR_REASON_BELOW_MINIMUM || decision->reason == DR_REASON_RULES || decision->reason == DR_REASON_IDLE ||
+                 decision->reason == DR_REASON_ABOVE_MAXIMUM;
+    if (sized && decision->clamped_by != NULL) {
         dr_buf_fmt(buf, "; wanted %lld, limited by %s", (long long)decision->wanted, decision->clamped_by);
+    }
 }
 
 static void put_up_rules(struct dr_buf *buf, const struct dr_plan *plan) {
     size_t n = 0;
     put_rules(buf, plan->up, plan->up_n, HOLDING, &n);
-    if (plan->decision.urgent)
+    if (plan->decision.urgent) {
         put_rules(buf, plan->up, plan->up_n, SPIKES, &n);
+    }
 }
 
 static void put_idle(struct dr_buf *buf, const struct dr_plan *plan) {
@@ -164,10 +177,12 @@ static void put_unknowns(struct dr_buf *buf, const struct dr_plan *plan) {
     put_rules(buf, plan->up, plan->up_n, UNKNOWNS, &n);
     for (size_t i = 0; i < plan->down_n; i++) {
         bool again = false;
-        for (size_t j = 0; j < plan->up_n; j++)
+        for (size_t j = 0; j < plan->up_n; j++) {
             again = again || (plan->up[j].truth == DR_UNKNOWN && dr_str_eq(plan->up[j].rule->name, plan->down[i].rule->name));
-        if (!again)
+        }
+        if (!again) {
             put_rules(buf, &plan->down[i], 1, UNKNOWNS, &n);
+        }
     }
     if (!plan->pending.known && n == 0) {
         put_comma(buf, &n);
@@ -177,8 +192,9 @@ static void put_unknowns(struct dr_buf *buf, const struct dr_plan *plan) {
 
 static void put_candidate(struct dr_buf *buf, const struct dr_candidate *candidate) {
     dr_buf_fmt(buf, "%.*s %s", DR_FMT(candidate->worker->id), dr_victim_name(candidate->verdict));
-    if (candidate->pod != NULL)
+    if (candidate->pod != NULL) {
         dr_buf_fmt(buf, " (%.*s/%.*s)", DR_FMT(candidate->pod->ns), DR_FMT(candidate->pod->name));
+    }
 }
 
 static void put_no_victim(struct dr_buf *buf, const struct dr_victims *victims) {
@@ -188,8 +204,9 @@ static void put_no_victim(struct dr_buf *buf, const struct dr_victims *victims) 
         dr_buf_puts(buf, i == 0 ? ": " : ", ");
         put_candidate(buf, &victims->all[i]);
     }
-    if (victims->all_n > SHOWN)
+    if (victims->all_n > SHOWN) {
         dr_buf_fmt(buf, " and %zu more", victims->all_n - SHOWN);
+    }
 }
 
 static void put_nothing_reason(struct dr_buf *buf, const struct dr_plan *plan) {
@@ -236,8 +253,9 @@ static void put_nothing_reason(struct dr_buf *buf, const struct dr_plan *plan) {
         break;
     case DR_REASON_NO_HELP:
         put_pods(buf, plan->pending.waiting, "pending that a new worker would not help");
-        if (plan->pending.helpable > 0)
+        if (plan->pending.helpable > 0) {
             dr_buf_fmt(buf, ", %lld of them fit on what is there", (long long)plan->pending.helpable);
+        }
         break;
     case DR_REASON_DEBT:
         dr_buf_fmt(buf, "replacements are owed, %lld held, maximum %lld", (long long)plan->held, (long long)plan->max_workers);
@@ -279,37 +297,42 @@ static void put_action_reason(struct dr_buf *buf, const struct dr_plan *plan) {
 }
 
 static void put_other_reason(struct dr_buf *buf, const struct dr_plan *plan) {
-    if (plan->decision.reason == DR_REASON_ACTION_ACTIVE)
+    if (plan->decision.reason == DR_REASON_ACTION_ACTIVE) {
         dr_buf_put_str(buf, plan->action_id);
-    else if (plan->decision.reason == DR_REASON_MALFORMED)
+    } else if (plan->decision.reason == DR_REASON_MALFORMED) {
         dr_buf_puts(buf, "the state item has attributes of the wrong type");
-    else
+    } else {
         dr_buf_put_str(buf, plan->unknown);
+    }
 }
 
 void dr_decision_detail(const struct dr_plan *plan, struct dr_buf *buf) {
     const struct dr_decision *decision = &plan->decision;
-    if (decision->detail.n > 0)
+    if (decision->detail.n > 0) {
         dr_buf_put_str(buf, decision->detail);
-    else if (decision->verdict == DR_VERDICT_NOOP)
+    } else if (decision->verdict == DR_VERDICT_NOOP) {
         put_nothing_reason(buf, plan);
-    else if (decision->verdict == DR_VERDICT_SCALE_UP || decision->verdict == DR_VERDICT_SCALE_DOWN)
+    } else if (decision->verdict == DR_VERDICT_SCALE_UP || decision->verdict == DR_VERDICT_SCALE_DOWN) {
         put_action_reason(buf, plan);
-    else
+    } else {
         put_other_reason(buf, plan);
+    }
 }
 
 void dr_plan_text(const struct dr_plan *plan, struct dr_buf *buf) {
     const struct dr_decision *decision = &plan->decision;
     dr_buf_puts(buf, dr_verdict_name(decision->verdict));
-    if (decision->delta != 0)
+    if (decision->delta != 0) {
         dr_buf_fmt(buf, " %+lld", (long long)decision->delta);
-    if (decision->reason != DR_REASON_RULES)
+    }
+    if (decision->reason != DR_REASON_RULES) {
         dr_buf_fmt(buf, " %s", dr_reason_name(decision->reason));
+    }
     struct dr_buf detail;
     dr_buf_init(&detail, DETAIL_MAX);
     dr_decision_detail(plan, &detail);
-    if (detail.n > 0)
+    if (detail.n > 0) {
         dr_buf_fmt(buf, ": %.*s", DR_FMT(dr_buf_str(&detail)));
+    }
     dr_buf_deinit(&detail);
 }

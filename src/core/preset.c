@@ -72,8 +72,9 @@ static void init_down(struct dr_config *cfg) {
     cfg->victim_avoid_ms = 10 * DR_MINUTE_MS;
     static const enum dr_order order[] = {DR_ORDER_ZONE, DR_ORDER_IDLE, DR_ORDER_PODS, DR_ORDER_AGE};
     cfg->order_n = sizeof order / sizeof order[0];
-    for (size_t i = 0; i < cfg->order_n; i++)
+    for (size_t i = 0; i < cfg->order_n; i++) {
         cfg->order[i] = order[i];
+    }
 }
 
 static void init_default(struct dr_config *cfg) {

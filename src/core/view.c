@@ -5,36 +5,42 @@
 static size_t evaluate(const struct dr_view *view, const struct dr_rule *rules, size_t rule_n, struct dr_rule_result *results) {
     size_t n = 0;
     for (size_t i = 0; i < rule_n; i++) {
-        if (!rules[i].off)
+        if (!rules[i].off) {
             dr_rule_evaluate(view->cfg, view->state, view->snap, &view->pending, &rules[i], &results[n++]);
+        }
     }
     return n;
 }
 
 static size_t count(const struct dr_rule_result *results, size_t n, enum dr_truth truth) {
     size_t found = 0;
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++) {
         found += results[i].truth == truth;
+    }
     return found;
 }
 
 static enum dr_truth any_of(const struct dr_rule_result *results, size_t n) {
-    if (count(results, n, DR_YES) > 0)
+    if (count(results, n, DR_YES) > 0) {
         return DR_YES;
+    }
     return count(results, n, DR_UNKNOWN) > 0 ? DR_UNKNOWN : DR_NO;
 }
 
 static enum dr_truth all_of(const struct dr_rule_result *results, size_t n) {
-    if (n == 0 || count(results, n, DR_NO) > 0)
+    if (n == 0 || count(results, n, DR_NO) > 0) {
         return DR_NO;
+    }
     return count(results, n, DR_UNKNOWN) > 0 ? DR_UNKNOWN : DR_YES;
 }
 
 static enum dr_truth judge_idle(const struct dr_view *view) {
-    if (view->low == DR_NO || view->pressure == DR_YES)
+    if (view->low == DR_NO || view->pressure == DR_YES) {
         return DR_NO;
-    if (view->pending.known && view->pending.helpable > 0)
+    }
+    if (view->pending.known && view->pending.helpable > 0) {
         return DR_NO;
+    }
     return view->pending.known ? view->low : DR_UNKNOWN;
 }
 
@@ -43,8 +49,9 @@ static int64_t idle_ms(const struct dr_view *view) {
     const struct dr_state *state = view->state;
     int64_t now_ms = view->snap->now_ms;
     int64_t since_ms = state->idle_since_epoch * DR_SECOND_MS;
-    if (view->idle != DR_YES || since_ms <= 0 || since_ms > now_ms || state->idle_since_epoch < state->last_scale_epoch)
+    if (view->idle != DR_YES || since_ms <= 0 || since_ms > now_ms || state->idle_since_epoch < state->last_scale_epoch) {
         return 0;
+    }
     int64_t seen_ms = dr_max_i64(state->idle_seen_epoch, state->idle_since_epoch) * DR_SECOND_MS;
     return now_ms - seen_ms > view->cfg->interval_ms * 5 / 2 ? 0 : now_ms - since_ms;
 }
@@ -69,14 +76,16 @@ void dr_view_build(struct dr_arena *arena, const struct dr_config *cfg, const st
 
 static struct dr_rule_result *keep(struct dr_arena *arena, const struct dr_rule_result *results, size_t n) {
     struct dr_rule_result *copy = DR_NEW_N(arena, struct dr_rule_result, n);
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++) {
         copy[i] = results[i];
+    }
     return copy;
 }
 
 static struct dr_str add_unknown(struct dr_arena *arena, struct dr_str text, const char *name, const struct dr_part *part) {
-    if (part->known)
+    if (part->known) {
         return text;
+    }
     return dr_str_fmt(arena, "%.*s%s%s: %.*s", DR_FMT(text), text.n > 0 ? "; " : "", name, DR_FMT(part->why));
 }
 
@@ -108,6 +117,7 @@ void dr_view_describe(struct dr_arena *arena, const struct dr_view *view, struct
     plan->idle = view->idle;
     plan->idle_ms = view->idle_ms;
     plan->unknown = unknown_parts(arena, view->snap);
-    if (plan->action_id.n == 0)
+    if (plan->action_id.n == 0) {
         plan->action_id = view->state->up_action_id.n > 0 ? view->state->up_action_id : view->state->down_action_id;
+    }
 }

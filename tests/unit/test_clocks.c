@@ -78,7 +78,7 @@ TEST(idle_clock, completed_action_restarts_it) {
 
 TEST(idle_clock, does_not_run_while_a_custom_signal_asks_for_more) {
     struct world *w = idle_world(DR_PRESET_LAYERED);
-    world_signal(w, DR_SIGNAL_AT_CUSTOM, 101 * 1000000, DR_DAY_MS, 0);
+    world_signal(w, DR_SIGNAL_AT_CUSTOM, 101 * INT64_C(1000000), DR_DAY_MS, 0);
     update(w);
     CHECK_EQ_INT(w->view.low, DR_YES);
     CHECK_EQ_INT(w->state.idle_since_epoch, 0);

@@ -344,9 +344,9 @@ static void add_custom(struct world *w, bool above, bool below) {
     custom.name = DR_STR("queue");
     custom.query = DR_STR("sum(queue)");
     custom.has_above = above;
-    custom.above_micro = 100 * 1000000;
+    custom.above_micro = 100 * INT64_C(1000000);
     custom.has_below = below;
-    custom.below_micro = 10 * 1000000;
+    custom.below_micro = 10 * INT64_C(1000000);
     struct dr_err err;
     CHECK_OK(dr_config_add_custom(&w->cfg, &custom, &err), err);
     w->snap.reading_n = w->cfg.signal_n;
@@ -369,9 +369,9 @@ TEST(unknown, custom_signal_with_below_holds_up) {
     world_unknown(w, DR_SIGNAL_AT_CUSTOM, "no series");
     expect(w, DR_VERDICT_NOOP, 0, DR_REASON_UNKNOWN);
     CHECK_CONTAINS(world_text(w), "queue unknown: no series");
-    world_signal(w, DR_SIGNAL_AT_CUSTOM, 10 * 1000000, DR_DAY_MS, 0);
+    world_signal(w, DR_SIGNAL_AT_CUSTOM, 10 * INT64_C(1000000), DR_DAY_MS, 0);
     expect(w, DR_VERDICT_NOOP, 0, DR_REASON_WITHIN_LIMITS);
-    world_signal(w, DR_SIGNAL_AT_CUSTOM, 9 * 1000000, DR_DAY_MS, 0);
+    world_signal(w, DR_SIGNAL_AT_CUSTOM, 9 * INT64_C(1000000), DR_DAY_MS, 0);
     expect(w, DR_VERDICT_SCALE_DOWN, -1, DR_REASON_IDLE);
     world_free(w);
 }
@@ -379,7 +379,7 @@ TEST(unknown, custom_signal_with_below_holds_up) {
 TEST(custom, signal_that_asks_for_more_keeps_an_idle_fleet_from_shrinking) {
     struct world *w = idle_world(10);
     add_custom(w, true, false);
-    world_signal(w, DR_SIGNAL_AT_CUSTOM, 101 * 1000000, DR_DAY_MS, 0);
+    world_signal(w, DR_SIGNAL_AT_CUSTOM, 101 * INT64_C(1000000), DR_DAY_MS, 0);
     expect(w, DR_VERDICT_NOOP, 0, DR_REASON_MAX_REACHED);
     world_free(w);
 }

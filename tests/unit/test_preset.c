@@ -20,7 +20,7 @@ struct row {
     int64_t idle_s;   /* on the idle clock; NEVER: not running */
     /* expected */
     enum dr_verdict verdict;
-    int64_t delta;
+    int delta;
     enum dr_reason reason;
     const char *clamped_by;
 };
@@ -31,7 +31,7 @@ static void check(const struct row *row, const struct world *w) {
     const char *expected_by = row->clamped_by == NULL ? "-" : row->clamped_by;
     if (d->verdict != row->verdict || d->delta != row->delta || d->reason != row->reason || strcmp(by, expected_by) != 0) {
         FAIL("%s: %s %+d %s by %s, expected %s %+d %s by %s", row->what, dr_verdict_name(d->verdict), (int)d->delta,
-             dr_reason_name(d->reason), by, dr_verdict_name(row->verdict), (int)row->delta, dr_reason_name(row->reason), expected_by);
+             dr_reason_name(d->reason), by, dr_verdict_name(row->verdict), row->delta, dr_reason_name(row->reason), expected_by);
     }
 }
 
@@ -184,7 +184,7 @@ struct layered_row {
     const char *last; /* last action */
     int64_t scaled_s;
     enum dr_verdict verdict;
-    int64_t delta;
+    int delta;
     enum dr_reason reason;
     const char *clamped_by;
 };

@@ -218,7 +218,7 @@ TEST(hazard_8, readings_hours_apart_are_not_consecutive) {
     bench_init(&b, 0);
     b.rule.readings = 2;
     add(&b, 0, 90);
-    set_streak(&b, 1, 3 * 3600);
+    set_streak(&b, 1, 10800);
     CHECK_EQ_INT(evaluate(&b), DR_NO);
     CHECK(b.result.spike);
     CHECK_EQ_INT(b.result.streak, 1);
