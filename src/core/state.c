@@ -56,17 +56,15 @@ static void own_lists(struct dr_arena *arena, const struct dr_schema *schema, vo
  * An idle item is copied and compared in every tick, a million times per second in a simulation. So its numbers, strings and the question whether any list has an element
  * are spelled out here; only lists walk the table. A test changes every attribute and requires that it is noticed.
  */
+/* clang-format off */
 #define STRINGS(X) X(pk) X(up_action_id) X(down_action_id) X(down_reason) X(lease_owner) X(last_scale_action) X(last_reason)
 #define NUMBERS(X)                                                                                                                         \
-    X(revision)                                                                                                                            \
-    X(last_scale_epoch)                                                                                                                    \
-    X(pending_since_epoch)                                                                                                                 \
-    X(idle_since_epoch)                                                                                                                    \
-    X(worker_count) X(up_started_epoch) X(up_requested) X(down_started_epoch) X(lease_until_epoch) X(fence) X(idle_seen_epoch)             \
-        X(backoff_until_epoch) X(backoff_count) X(last_journal_epoch)
+    X(revision) X(last_scale_epoch) X(pending_since_epoch) X(idle_since_epoch) X(worker_count) X(up_started_epoch) X(up_requested)         \
+    X(down_started_epoch) X(lease_until_epoch) X(fence) X(idle_seen_epoch) X(backoff_until_epoch) X(backoff_count) X(last_journal_epoch)
 #define LISTS(X)                                                                                                                           \
-    X(up_instance_ids)                                                                                                                     \
-    X(attempts) X(down_targets) X(down_completed) X(drains) X(marks) X(refused) X(ended) X(quarantined) X(records) X(avoid) X(streaks)
+    X(up_instance_ids) X(attempts) X(down_targets) X(down_completed) X(drains) X(marks) X(refused) X(ended) X(quarantined) X(records)      \
+    X(avoid) X(streaks)
+/* clang-format on */
 
 static bool has_lists(const struct dr_state *state) {
     size_t any = 0;
