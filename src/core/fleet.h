@@ -9,21 +9,22 @@
  * machine is told apart by this), and the mapping must be one to one. Otherwise the Node is unknown: never a victim, never a ghost, and while there is one nothing is called unjoined.
  */
 
+#include "base/time.h"
 #include "core/config.h"
 #include "core/model.h"
 #include "core/state.h"
 
 /* A Node's creation time is the API server's clock, the launch time EC2's. */
-#define DR_LAUNCH_SKEW_MS (5 * INT64_C(1000))
+#define DR_LAUNCH_SKEW_MS (5 * DR_SECOND_MS)
 /* A worker that is NotReady for longer is not live. */
-#define DR_NOT_READY_MS (5 * 60 * INT64_C(1000))
+#define DR_NOT_READY_MS (5 * DR_MINUTE_MS)
 /* A NotReady Node that EC2 does not know is a ghost once it is this old (rule 26). */
-#define DR_GHOST_AGE_MS (10 * 60 * INT64_C(1000))
+#define DR_GHOST_AGE_MS (10 * DR_MINUTE_MS)
 /*
  * A Node is created with Ready=False and keeps that transition time until it becomes Ready; if its kubelet falls silent before that, the node controller turns the condition to Unknown some 40 to 50 s later. A Ready
  * condition that is not True but changed later than this after the Node's creation therefore was True in between.
  */
-#define DR_NEVER_READY_MS (60 * INT64_C(1000))
+#define DR_NEVER_READY_MS (60 * DR_SECOND_MS)
 
 enum dr_node_kind {
     DR_NODE_WORKER, /* mapped to a worker */

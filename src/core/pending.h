@@ -10,7 +10,7 @@
 #include "core/fleet.h"
 
 /* Within this time after a worker joined, pods with rules that are not modelled do not ask for another. */
-#define DR_NEWLY_JOINED_MS (10 * 60 * INT64_C(1000))
+#define DR_NEWLY_JOINED_MS (10 * DR_MINUTE_MS)
 
 /* What one of the new workers must be. */
 struct dr_need {

@@ -56,7 +56,7 @@ struct dr_instance *sw_instance(struct small_world *w, const char *id, const cha
         .zone = dr_str_of(zone),
         .private_ip = sw_fmt(w, "10.0.0.", w->snap.instance_n),
         .state = DR_INSTANCE_RUNNING,
-        .launched_ms = SW_NOW_MS - 3600 * 1000,
+        .launched_ms = SW_NOW_MS - DR_HOUR_MS,
     };
     return instance;
 }
@@ -69,9 +69,9 @@ struct dr_node *sw_node(struct small_world *w, const struct dr_instance *instanc
         .provider_id = dr_str_fmt(&w->arena, "aws:///%.*s/%.*s", DR_FMT(instance->zone), DR_FMT(instance->id)),
         .internal_ip = instance->private_ip,
         .zone = instance->zone,
-        .created_ms = instance->launched_ms + 60 * 1000,
+        .created_ms = instance->launched_ms + DR_MINUTE_MS,
         .ready = DR_READY_TRUE,
-        .ready_changed_ms = instance->launched_ms + 70 * 1000,
+        .ready_changed_ms = instance->launched_ms + 70 * DR_SECOND_MS,
         .cpu_milli = 2000,
         .mem_bytes = 8 * SW_GIB,
         .pod_limit = 20,
@@ -96,7 +96,7 @@ struct dr_pod *sw_pod(struct small_world *w, const struct dr_node *node, int64_t
         .phase = DR_PHASE_RUNNING,
         .node = node != NULL ? node->name : DR_STR_NONE,
         .ready = true,
-        .created_ms = SW_NOW_MS - 1800 * 1000,
+        .created_ms = SW_NOW_MS - 1800 * DR_SECOND_MS,
         .spec = &w->specs[i],
     };
     return &w->pods[i];
@@ -111,7 +111,7 @@ struct dr_pod *sw_pending(struct small_world *w, int64_t cpu_milli, int64_t mem_
     pod->phase = DR_PHASE_PENDING;
     pod->ready = false;
     pod->unschedulable = true;
-    pod->unschedulable_since_ms = SW_NOW_MS - 300 * 1000;
+    pod->unschedulable_since_ms = SW_NOW_MS - 300 * DR_SECOND_MS;
     return pod;
 }
 

@@ -156,7 +156,7 @@ TEST(fleet, new_node_that_is_not_ready_yet_is_mapped_but_not_joined) {
     CHECK(worker->node == node && !worker->joined && !worker->ready && !worker->unjoined && worker->live);
     CHECK_EQ_INT(worker->not_ready_ms, DR_MINUTE_MS);
     node->ready = DR_READY_UNKNOWN; /* its kubelet fell silent before it was ever Ready */
-    node->ready_changed_ms = node->created_ms + 50 * 1000;
+    node->ready_changed_ms = node->created_ms + 50 * DR_SECOND_MS;
     CHECK(!sw_find(w, "i-1")->joined);
     node->ready_changed_ms = node->created_ms + DR_NEVER_READY_MS + 1;
     CHECK(sw_find(w, "i-1")->joined);

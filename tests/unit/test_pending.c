@@ -60,7 +60,7 @@ TEST(hazard_4, pods_ask_for_workers_by_requests_whatever_the_cpu_says) {
     CHECK_EQ_INT(pending.helpable, 40);
     CHECK_EQ_INT(pending.remainder, 40);
     CHECK_EQ_INT(pending.workers_needed, 10); /* four of 500 on 2000 */
-    CHECK_EQ_INT(pending.since_ms, SW_NOW_MS - 300 * 1000);
+    CHECK_EQ_INT(pending.since_ms, SW_NOW_MS - 300 * DR_SECOND_MS);
     CHECK_EQ_STR(pending.needs[9].type, "medium");
     CHECK_EQ_STR(pending.needs[9].zone, "");
 }
@@ -189,7 +189,7 @@ TEST(rule_19, successors_of_our_own_evictions_are_no_pressure) {
     struct dr_pending pending = work_out(w);
     CHECK_EQ_INT(pending.waiting, 0);
     CHECK_EQ_INT(pending.successors, 2);
-    CHECK_EQ_INT(pending.successor_since_ms, SW_NOW_MS - 301 * 1000);
+    CHECK_EQ_INT(pending.successor_since_ms, SW_NOW_MS - 301 * DR_SECOND_MS);
     w->pods[0].owner_uid = DR_STR("rs-2");
     pending = work_out(w);
     CHECK_EQ_INT(pending.waiting, 1);
@@ -199,11 +199,11 @@ TEST(rule_19, successors_of_our_own_evictions_are_no_pressure) {
 TEST(pending, oldest_helpable_pod_gives_the_time) {
     struct small_world *w = sw_new();
     sw_pending(w, 500, 1);
-    sw_pending(w, 600, 1)->unschedulable_since_ms = SW_NOW_MS - 400 * 1000;
-    sw_pending(w, 9999, 1)->unschedulable_since_ms = SW_NOW_MS - 900 * 1000; /* not helpable */
+    sw_pending(w, 600, 1)->unschedulable_since_ms = SW_NOW_MS - 400 * DR_SECOND_MS;
+    sw_pending(w, 9999, 1)->unschedulable_since_ms = SW_NOW_MS - 900 * DR_SECOND_MS; /* not helpable */
     struct dr_pending pending = work_out(w);
     CHECK(pending.oldest == &w->pods[1]);
-    CHECK_EQ_INT(pending.since_ms, SW_NOW_MS - 400 * 1000);
+    CHECK_EQ_INT(pending.since_ms, SW_NOW_MS - 400 * DR_SECOND_MS);
 }
 
 TEST(pending, pod_tied_to_a_zone_asks_for_a_worker_there) {
@@ -289,7 +289,7 @@ TEST(pending, rules_that_are_not_modelled_ask_for_none_while_a_worker_joins_or_h
     CHECK_EQ_INT(work_out(w).workers_needed, 0);
     w->state.up_action_id = DR_STR_NONE;
     node->created_ms = SW_NOW_MS - DR_NEWLY_JOINED_MS + 1;
-    w->pods[0].unschedulable_since_ms = SW_NOW_MS - 10 * 1000;
+    w->pods[0].unschedulable_since_ms = SW_NOW_MS - 10 * DR_SECOND_MS;
     CHECK_EQ_INT(work_out(w).workers_needed, 0);
     node->created_ms--;
     CHECK_EQ_INT(work_out(w).workers_needed, 1);
