@@ -210,7 +210,6 @@ struct sim_outage {
     struct dr_str why;
 };
 struct sim_derived { /* cpu and memory worked out from the world, -1: none */
-    int64_t at_ms;
     int64_t cpu, mem;
 };
 

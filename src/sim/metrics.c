@@ -82,28 +82,31 @@ static void reckon(struct dr_world *w) {
     w->use_mem = w->use_mem / 100 * w->o.pod_use_percent;
 }
 
-static int64_t share(struct sim_curve *demand, int64_t at_ms, int64_t use, int64_t capacity) {
-    int64_t wanted = use;
+static int64_t ratio(int64_t wanted, int64_t capacity) {
+    int64_t scaled;
     if (capacity <= 0) {
         return -1;
     }
-    if (demand->n > 0) {
-        (void)curve_at(demand, at_ms, true, true, &wanted);
-    }
-    return dr_clamp_i64(dr_mul_div(wanted, 1000000, capacity), 0, 1000000);
+    int64_t micro = dr_mul_i64(wanted, 1000000, &scaled) ? scaled / capacity : dr_mul_div(wanted, 1000000, capacity);
+    return dr_clamp_i64(micro, 0, 1000000);
+}
+
+static int64_t demand_at(struct sim_curve *demand, int64_t at_ms, int64_t capacity) {
+    int64_t wanted;
+    (void)curve_at(demand, at_ms, true, true, &wanted);
+    return ratio(wanted, capacity);
 }
 
 static void make_samples(struct dr_world *w, int64_t to) {
     if (to <= w->sampled_to) {
         return;
     }
+    int64_t cpu = ratio(w->use_cpu, w->cap_cpu), mem = ratio(w->use_mem, w->cap_mem);
     for (int64_t k = dr_max_i64(w->sampled_to + 1, to - SIM_SAMPLES + 1); k <= to; k++) {
         int64_t at = k * w->o.sample_ms;
-        w->samples[k % SIM_SAMPLES] = (struct sim_derived){
-            at,
-            share(&w->demand_cpu, at, w->use_cpu, w->cap_cpu),
-            share(&w->demand_mem, at, w->use_mem, w->cap_mem),
-        };
+        struct sim_derived *d = &w->samples[(uint64_t)k % SIM_SAMPLES];
+        d->cpu = w->demand_cpu.n == 0 ? cpu : demand_at(&w->demand_cpu, at, w->cap_cpu);
+        d->mem = w->demand_mem.n == 0 ? mem : demand_at(&w->demand_mem, at, w->cap_mem);
     }
     w->sampled_to = to;
 }
@@ -163,9 +166,20 @@ static bool sample(struct dr_world *w, struct sim_series *series, const struct d
     if (k <= w->sampled_to - SIM_SAMPLES || k > w->sampled_to) {
         return false;
     }
-    const struct sim_derived *d = &w->samples[((k % SIM_SAMPLES) + SIM_SAMPLES) % SIM_SAMPLES];
+    const struct sim_derived *d = &w->samples[(uint64_t)k % SIM_SAMPLES];
     ret->micro = signal->kind == DR_SIGNAL_CPU ? d->cpu : d->mem;
     return ret->micro >= 0;
+}
+
+/* The usual case without holes and series: straight from the ring. */
+static size_t copy_derived(const struct dr_world *w, bool cpu, int64_t first, int64_t last, struct dr_sample *v) {
+    size_t n = 0;
+    for (int64_t k = dr_max_i64(first, w->sampled_to - SIM_SAMPLES + 1); k <= last; k++) {
+        const struct sim_derived *d = &w->samples[(uint64_t)k % SIM_SAMPLES];
+        v[n] = (struct dr_sample){k * w->o.sample_ms, cpu ? d->cpu : d->mem};
+        n += v[n].micro >= 0;
+    }
+    return n;
 }
 
 static struct dr_reading unknown(struct dr_str why) { return (struct dr_reading){.known = false, .why = why}; }
@@ -185,8 +199,12 @@ static struct dr_reading read_one(struct dr_world *w, struct dr_arena *arena, co
     size_t room = last >= first ? (size_t)(last - first + 1) : 0;
     struct dr_sample *v = DR_NEW_N(arena, struct dr_sample, room);
     size_t n = 0;
-    for (int64_t k = first; k <= last; k++) {
-        n += sample(w, series, signal, k, &v[n]);
+    if (series == NULL && w->outage_n == 0) {
+        n = copy_derived(w, signal->kind == DR_SIGNAL_CPU, first, last, v);
+    } else {
+        for (int64_t k = first; k <= last; k++) {
+            n += sample(w, series, signal, k, &v[n]);
+        }
     }
     if (n == 0) {
         return unknown(DR_STR("no samples"));
