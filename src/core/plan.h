@@ -20,7 +20,7 @@ enum dr_verdict {
     DR_VERDICT_N,       /* how many there are */
 };
 
-/* Stable names; `dr_reason_name` gives the text that scenarios and the journal use ("cpu_high", "cooldown", ...). */
+/* Stable names; `dr_reason_name` gives the text that scenarios and the journal use ("rules", "cooldown", ...). */
 enum dr_reason {
     DR_REASON_NONE,
     /* scale up */

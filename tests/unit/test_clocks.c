@@ -183,3 +183,31 @@ TEST(streaks, of_rules_that_no_longer_exist_go) {
     CHECK_EQ_INT(w->state.streaks.n, 0);
     world_free(w);
 }
+
+TEST(streaks, one_that_stands_is_kept_while_another_moves) {
+    struct world *w = idle_world(DR_PRESET_LAYERED);
+    update_after(w, 0, 90);
+    w->snap.now_ms += 30 * DR_SECOND_MS;
+    world_percent(w, DR_SIGNAL_AT_CPU, 90);
+    world_percent(w, DR_SIGNAL_AT_MEMORY, 90);
+    CHECK(update(w));
+    CHECK_EQ_INT(w->state.streaks.n, 2);
+    CHECK_EQ_INT(w->state.streaks.v[0].epoch, WORLD_NOW_EPOCH);
+    CHECK_EQ_STR(w->state.streaks.v[1].rule, "memory>");
+    CHECK_EQ_INT(w->state.streaks.v[1].epoch, WORLD_NOW_EPOCH + 30);
+    world_free(w);
+}
+
+TEST(pending_clock, pod_without_a_time_starts_it_now_and_once) {
+    struct world *w = world_new(DR_PRESET_DEFAULT);
+    world_workers(w, 2);
+    dr_view_build(&w->arena, &w->cfg, &w->state, &w->snap, &w->view);
+    w->view.pending.helpable = 1;
+    struct dr_state next;
+    dr_clocks_update(&w->arena, &w->view, &next);
+    CHECK_EQ_INT(next.pending_since_epoch, WORLD_NOW_EPOCH);
+    w->state.pending_since_epoch = 77;
+    dr_clocks_update(&w->arena, &w->view, &next);
+    CHECK_EQ_INT(next.pending_since_epoch, 77);
+    world_free(w);
+}

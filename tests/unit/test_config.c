@@ -157,6 +157,8 @@ TEST(values, ratios_are_percent_or_fraction) {
     CHECK_FAILS(try_set(&cfg, &arena, "scaleUp.cpu.threshold", "65", &err), &err, DR_E_INVALID);
     CHECK_EQ_CSTR(err.text, "65: must be a share such as 70% or 0.7 from 1% to 100%, or off");
     CHECK_FAILS(try_set(&cfg, &arena, "scaleUp.cpu.threshold", "101%", &err), &err, DR_E_INVALID);
+    CHECK_FAILS(try_set(&cfg, &arena, "scaleUp.cpu.threshold", "x%", &err), &err, DR_E_INVALID);
+    CHECK_FAILS(try_set(&cfg, &arena, "scaleUp.cpu.threshold", "70.00001%", &err), &err, DR_E_INVALID);
     CHECK_FAILS(try_set(&cfg, &arena, "scaleUp.cpu.threshold", "0", &err), &err, DR_E_INVALID);
     CHECK_EQ_INT(cfg.up[DR_UP_CPU].threshold_micro, 655000);
     TEARDOWN;
@@ -359,6 +361,15 @@ TEST(custom, becomes_a_signal_and_its_rules) {
         dr_buf_deinit(&a);
         dr_buf_deinit(&b);
     }
+    TEARDOWN;
+}
+
+TEST(custom, value_that_is_no_number_is_refused) {
+    SETUP;
+    struct dr_custom custom = queue(&arena);
+    CHECK_FAILS(dr_custom_set(&custom, &arena, dr_custom_key_find(DR_STR("above")), DR_STR("many"), &err), &err, DR_E_INVALID);
+    CHECK_EQ_CSTR(err.text, "many: must be a number");
+    CHECK_EQ_INT(custom.above_micro, 100500000);
     TEARDOWN;
 }
 

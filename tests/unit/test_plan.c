@@ -247,8 +247,18 @@ TEST(plan_read, passes_over_what_a_newer_program_wrote) {
 }
 
 TEST(plan_read, wrong_types_and_broken_text_are_errors) {
-    static const char *const broken[] = {
-        "", "[]", "{\"at\":\"x\"}", "{\"up\":[1]}", "{\"deeds\":{}}", "{\"workers\":{\"live\":1.5}}", "{\"at\":5", "{} x"};
+    static const char *const broken[] = {"",
+                                         "[]",
+                                         "{\"at\":\"x\"}",
+                                         "{\"up\":[1]}",
+                                         "{\"deeds\":{}}",
+                                         "{\"workers\":{\"live\":1.5}}",
+                                         "{\"at\":5",
+                                         "{\"reason\":1}",
+                                         "{\"cluster\":1}",
+                                         "{\"deeds\":[{\"what\":1}]}",
+                                         "{\"victims\":{\"candidates\":[{\"id\":1}]}}",
+                                         "{} x"};
     for (size_t i = 0; i < sizeof broken / sizeof broken[0]; i++) {
         struct dr_arena arena;
         dr_arena_init(&arena, 0);
@@ -276,4 +286,108 @@ TEST(plan_explain, says_all_of_it_in_lines) {
     CHECK_CONTAINS(text, ": chosen\n");
     CHECK_CONTAINS(text, " cordon node-2: conflict: it changed [rule 18]\n");
     world_free(w);
+}
+
+TEST(plan_explain, unknown_parts_are_said_and_not_counted) {
+    struct world *w = world_new(DR_PRESET_DEFAULT);
+    w->snap.instances_part = (struct dr_part){.known = false, .why = DR_STR("throttled")};
+    w->snap.pods_part = (struct dr_part){.known = false, .why = DR_STR("timeout")};
+    world_decide(w);
+    struct dr_str text = explained(w, &w->plan);
+    CHECK_CONTAINS(text, "refused workers_unknown: instances: throttled; pods: timeout\n");
+    CHECK_CONTAINS(text, "  unknown: instances: throttled; pods: timeout\n");
+    CHECK_CONTAINS(text, "  workers: unknown\n");
+    CHECK_CONTAINS(text, "  pods that wait: unknown: ");
+    world_free(w);
+}
+
+TEST(plan_explain, longest_wait_and_idle_time_are_named) {
+    struct world *w = world_new(DR_PRESET_DEFAULT);
+    world_workers(w, 2);
+    world_pending(w, 2, 70 * DR_SECOND_MS);
+    world_decide(w);
+    CHECK_EQ_STR(world_text(w), "noop spike: 2 pods pending for 1m10s of 3m");
+    CHECK_CONTAINS(explained(w, &w->plan), "    longest: shop/web-2, for 1m10s\n");
+    w->plan.pending.successors = 3;
+    CHECK_CONTAINS(explained(w, &w->plan), "    besides, 3 pods that a drain of ours moved\n");
+    w->snap.pod_n = 0;
+    world_percent(w, DR_SIGNAL_AT_CPU, 10);
+    world_percent(w, DR_SIGNAL_AT_MEMORY, 10);
+    world_idle(w, 300);
+    world_decide(w);
+    CHECK_CONTAINS(explained(w, &w->plan), "    idle for 5m\n");
+    world_free(w);
+}
+
+TEST(plan_text, pods_that_fit_on_what_is_there_are_told_apart) {
+    struct world *w = world_new(DR_PRESET_DEFAULT);
+    world_workers(w, 2);
+    world_waiting(w, 100, DR_SECOND_MS);
+    world_waiting(w, 64000, DR_SECOND_MS);
+    world_decide(w);
+    CHECK_EQ_STR(world_text(w), "noop no_help: 2 pods pending that a new worker would not help, 1 of them fit on what is there");
+    world_free(w);
+}
+
+TEST(plan_text, unknown_pods_are_the_reason_where_no_rule_looks_at_them) {
+    struct world *w = world_new(DR_PRESET_DEFAULT);
+    world_workers(w, 2);
+    w->cfg.up[DR_UP_PENDING].off = true;
+    w->snap.pods_part = (struct dr_part){.known = false, .why = DR_STR("timeout")};
+    world_decide(w);
+    CHECK_CONTAINS(world_text(w), "noop unknown: pending unknown: ");
+    world_free(w);
+}
+
+TEST(plan_text, many_that_cannot_go_are_counted) {
+    struct world *w = world_new(DR_PRESET_DEFAULT);
+    world_workers(w, 7);
+    for (size_t i = 0; i < 7; i++) {
+        w->nodes[i].protected_ = true;
+    }
+    world_percent(w, DR_SIGNAL_AT_CPU, 10);
+    world_percent(w, DR_SIGNAL_AT_MEMORY, 10);
+    world_idle(w, 900);
+    world_decide(w);
+    CHECK_CONTAINS(world_text(w), "none of 7 workers can go: i-0000 protected");
+    CHECK_CONTAINS(world_text(w), " and 3 more");
+    world_free(w);
+}
+
+TEST(plan_text, clamp_of_an_earlier_decision_does_not_stick_to_another_reason) {
+    struct dr_plan plan = {
+        .decision = {.verdict = DR_VERDICT_SCALE_DOWN, .reason = DR_REASON_NOT_READY, .delta = -1, .clamped_by = "maximum"}};
+    struct dr_buf buf;
+    dr_buf_init(&buf, 256);
+    dr_plan_text(&plan, &buf);
+    CHECK_EQ_STR(dr_buf_str(&buf), "scale_down -1 not_ready: a worker has not been ready for too long");
+    dr_buf_deinit(&buf);
+}
+
+TEST(plan_read, long_lists_are_read_and_endless_ones_refused) {
+    struct dr_arena arena;
+    dr_arena_init(&arena, 0);
+    struct dr_plan plan = {0};
+    for (int i = 0; i < 100; i++) {
+        dr_plan_deed(&arena, &plan, i, 7, "launch", dr_str_fmt(&arena, "i-%d", i), DR_STR("ok"));
+    }
+    struct dr_buf buf;
+    dr_buf_init(&buf, 1 << 20);
+    struct dr_jsonw jw;
+    dr_jsonw_init(&jw, &buf, 0);
+    dr_plan_json(&plan, &jw);
+    struct dr_plan back;
+    struct dr_err err;
+    CHECK_OK(dr_plan_read(&arena, dr_buf_str(&buf), &back, &err), err);
+    CHECK_EQ_INT(back.deed_n, 100);
+    CHECK_EQ_STR(back.deeds[99].target, "i-99");
+    dr_buf_clear(&buf);
+    dr_buf_puts(&buf, "{\"deeds\":[{}");
+    for (int i = 0; i < 1000; i++) {
+        dr_buf_puts(&buf, ",{}");
+    }
+    dr_buf_puts(&buf, "]}");
+    CHECK_FAILS(dr_plan_read(&arena, dr_buf_str(&buf), &back, &err), &err, DR_E_LIMIT);
+    dr_buf_deinit(&buf);
+    dr_arena_deinit(&arena);
 }
