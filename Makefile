@@ -12,7 +12,7 @@ build: setup ## the program, at build/drover
 	@scripts/build release
 
 demo: build ## the whole autoscaler on an embedded world
-	@build/drover demo $(ARGS)
+	@build/drover demo --state build/demo.db $(ARGS)
 
 test: setup ## everything that is checked, with address and undefined-behaviour sanitizers; ARGS="--filter x --seed N"
 	@scripts/test $(ARGS)

@@ -107,28 +107,27 @@ static void after_tick(struct dr_runner *runner, int process, const struct dr_ti
 
 /* ---- the state file ---- */
 
+static struct dr_store world_store(const struct demo *demo) { return demo->runner.processes[0].ports.store; }
+
 static int file_load(void *self, struct dr_arena *arena, struct dr_str pk, int64_t deadline_ms, struct dr_state *ret, struct dr_err *err) {
     struct demo *demo = self;
     return demo->inner.ops->load(demo->inner.self, arena, pk, deadline_ms, ret, err);
 }
 
+/* The world's own store gets the same writes in the same order: it checks the promises against them. */
 static int file_cas(void *self, const struct dr_state *state, int64_t deadline_ms, enum dr_cas *ret, struct dr_err *err) {
     struct demo *demo = self;
     if (demo->inner.ops->cas(demo->inner.self, state, deadline_ms, ret, err) < 0) {
         return -1;
     }
-    if (*ret == DR_CAS_OK) {
-        struct dr_state written = *state;
-        written.exists = true;
-        written.revision++;
-        dr_world_put_item(demo->world, &written);
+    if (*ret == DR_CAS_LOST) {
+        return 0;
     }
-    return 0;
+    struct dr_store store = world_store(demo);
+    return store.ops->cas(store.self, state, deadline_ms, ret, err);
 }
 
 /* Events come from the world, so the inbox is the world's. */
-static struct dr_store world_store(const struct demo *demo) { return demo->runner.processes[0].ports.store; }
-
 static int world_inbox(void *self, struct dr_arena *arena, struct dr_str pk, int64_t deadline_ms, const struct dr_event **ret,
                        size_t *ret_n, struct dr_err *err) {
     struct dr_store store = world_store(self);
@@ -184,6 +183,8 @@ static int open_file(struct demo *demo, const char *path, struct dr_err *err) {
         dr_state_init(&fresh, demo->runner.cfg.cluster);
         fresh.revision = state.revision;
         r = demo->inner.ops->cas(demo->inner.self, &fresh, INT64_MAX, &outcome, err);
+        fresh.revision++;
+        dr_world_put_item(demo->world, &fresh);
     }
     dr_arena_deinit(&arena);
     demo->runner.store = (struct dr_store){&file_ops, demo};
