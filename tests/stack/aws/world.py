@@ -15,6 +15,7 @@ import urllib.parse
 from moto import settings as moto_settings
 from moto.core.authorization import ActionAuthenticatorMixin
 from moto.core.base_backend import BackendDict
+from moto.ec2.models.subnets import Subnet
 from moto.moto_api._internal.models import moto_api_backend
 from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_backend_app
 
@@ -25,12 +26,13 @@ CONTENT_TYPES = {"ec2": "text/xml;charset=UTF-8", "query": "text/xml", "json": "
 
 
 def forget_moto():
-    """Resets moto. Its cache of regions keeps the old accounts alive, so they are emptied first: otherwise
-    every reset would leave an EC2 with all its images behind (4 MB) and first build it anew (0.2 s)."""
+    """Resets moto. Two of its caches keep the old accounts alive: without this every reset would leave an
+    EC2 with all its images behind (4 MB), and would first build it anew (0.2 s)."""
     for service in list(BackendDict._instances):
         for account in list(service.values()):
             account.clear()
     moto_api_backend.reset()
+    Subnet._base_avail_ip_iterator.cache_clear()
 
 
 class World:
