@@ -118,7 +118,7 @@ static int compute_launch(void *self, struct dr_arena *arena, const struct dr_la
     if (!g.act) {
         return sim_gate_refuse(p, &g, err);
     }
-    struct dr_str id;
+    struct dr_str id = DR_STR_NONE;
     int r = launch(p, l, &id, err);
     sim_settle(p->world);
     if (sim_gate_leave(p, &g, err) < 0) {

@@ -243,6 +243,7 @@ struct dr_world {
     struct dr_world_options o;
     struct dr_arena arena;   /* names and texts: they live as long as the world */
     struct dr_arena scratch; /* inside one operation */
+    struct dr_arena peeked;  /* what the last look without ports was given */
     int64_t now_ms;
     uint64_t stamp;
     uint64_t serial;
@@ -286,11 +287,9 @@ struct dr_world {
     struct sim_budget *budgets;
     size_t budget_n;
     uint64_t node_version;
-    bool schedule_due;
 
     struct sim_parts parts[SIM_PART_N];
     struct sim_gen *gen_free;
-    bool keep_history;
 
     struct sim_curve demand_cpu, demand_mem;
     struct sim_series series[SIM_MAX_SERIES];
@@ -299,7 +298,6 @@ struct dr_world {
     size_t outage_n;
     struct sim_derived samples[SIM_SAMPLES]; /* ring by sample number */
     int64_t sampled_to;                      /* number of the last one made */
-    bool totals_due;
     int64_t totals_ms;
     int64_t cap_cpu, cap_mem, use_cpu, use_mem;
 
@@ -317,21 +315,25 @@ struct dr_world {
     uint64_t name_calls[DR_CALL_NAME_N];
     uint64_t strikes;
     int64_t latency_ms[DR_CALL_NAME_N];
-    bool gate_busy; /* some fault, latency or hook is set: the gate must look */
 
     struct sim_process processes[DR_WORLD_MAX_PROCESSES + 1]; /* the last one is the world's own look */
 
     char (*ring)[SIM_LINE];
     size_t ring_at, ring_n;
     uint64_t trace_hash;
-    bool broken;
     char violation[SIM_LINE * 2];
 
     struct dr_world_stats stats;
     int64_t cost_od, cost_spot; /* micro-USD times ms per hour */
     int64_t waiting_n;
     int64_t waiting_ms; /* integral is up to date to here */
-    bool started;
+
+    bool schedule_due; /* something changed for the scheduler */
+    bool keep_history; /* stale reads are planned */
+    bool totals_due;   /* capacity or use changed at totals_ms */
+    bool gate_busy;    /* some fault, latency or hook is set: the gate must look */
+    bool broken;       /* a promise; the world stands still */
+    bool started;      /* time has moved or a port was called */
 };
 
 /* trace.c */

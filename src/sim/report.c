@@ -10,8 +10,8 @@ void dr_world_peek(struct dr_world *world, struct dr_snapshot *ret) {
     const struct sim_gen *nodes = sim_lend(world, own, SIM_NODES, -1);
     const struct sim_gen *pods = sim_lend(world, own, SIM_PODS, -1);
     const struct sim_gen *budgets = sim_lend(world, own, SIM_BUDGETS, -1);
-    dr_arena_reset(&world->scratch);
-    struct dr_event *events = DR_NEW_N(&world->scratch, struct dr_event, world->inbox_n);
+    dr_arena_reset(&world->peeked);
+    struct dr_event *events = DR_NEW_N(&world->peeked, struct dr_event, world->inbox_n);
     for (size_t i = 0; i < world->inbox_n; i++) {
         events[i] = world->inbox[i].event;
     }

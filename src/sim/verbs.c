@@ -5,6 +5,8 @@
 
 #define NOTICE_MS (2 * DR_MINUTE_MS)
 
+static bool named(struct dr_str wanted, struct dr_str name) { return wanted.n == 0 || dr_str_eq(wanted, name); }
+
 static size_t alive_in_subnet(const struct dr_world *w, size_t subnet) {
     size_t n = 0;
     for (size_t i = 0; i < w->machine_n; i++) {
@@ -83,6 +85,21 @@ bool dr_world_interrupt(struct dr_world *world, struct dr_str id, int64_t notice
         sim_post(world, world->now_ms + notice_delay_ms, SIM_EV_NOTICE, slot, m->serial, DR_EVENT_WARNING);
     }
     return true;
+}
+
+size_t dr_world_reclaim(struct dr_world *world, struct dr_str type, struct dr_str zone, int64_t percent, int64_t notice_delay_ms) {
+    size_t n = 0;
+    for (size_t i = 0; i < world->machine_n; i++) {
+        const struct sim_machine *m = &world->machines[i];
+        bool here = named(type, world->types[m->type].name) && named(zone, world->zones[m->zone]);
+        if (!m->used || m->state != DR_INSTANCE_RUNNING || m->market != DR_MARKET_SPOT || m->warned || !here) {
+            continue;
+        }
+        if ((int64_t)dr_rand_below(&world->rand_fault, 100) < percent) {
+            n += dr_world_interrupt(world, m->id, notice_delay_ms);
+        }
+    }
+    return n;
 }
 
 bool dr_world_rebalance(struct dr_world *world, struct dr_str id, int64_t notice_delay_ms) {
@@ -204,8 +221,6 @@ struct dr_str dr_world_pick(struct dr_world *world, int market, struct dr_str zo
         after = next->serial;
     }
 }
-
-static bool named(struct dr_str wanted, struct dr_str name) { return wanted.n == 0 || dr_str_eq(wanted, name); }
 
 static void settle_bills(struct dr_world *w) {
     for (size_t i = 0; i < w->machine_n; i++) {

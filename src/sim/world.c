@@ -145,6 +145,7 @@ struct dr_world *dr_world_new(const struct dr_world_options *options, struct dr_
     w->o = *options;
     dr_arena_init(&w->arena, (size_t)1 << 30);
     dr_arena_init(&w->scratch, (size_t)1 << 28);
+    dr_arena_init(&w->peeked, (size_t)1 << 28);
     w->now_ms = w->o.start_ms;
     w->waiting_ms = w->now_ms;
     struct dr_rand root;
@@ -197,6 +198,7 @@ void dr_world_free(struct dr_world *world) {
     free(world->ring);
     dr_arena_deinit(&world->arena);
     dr_arena_deinit(&world->scratch);
+    dr_arena_deinit(&world->peeked);
     free(world);
 }
 

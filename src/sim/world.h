@@ -140,7 +140,9 @@ bool dr_world_interrupt(
     struct dr_world *world, struct dr_str id,
     int64_t notice_delay_ms); /* warning; the inbox gets it after the delay (< 0: never); the machine ends 120 s from now */
 bool dr_world_rebalance(struct dr_world *world, struct dr_str id, int64_t notice_delay_ms); /* hint only */
-bool dr_world_kill(struct dr_world *world, struct dr_str id);                               /* ends at once, by nobody's wish */
+/* Warns a share of the running spot machines of a pool, drawn by the seed (empty strings: any); returns how many. */
+size_t dr_world_reclaim(struct dr_world *world, struct dr_str type, struct dr_str zone, int64_t percent, int64_t notice_delay_ms);
+bool dr_world_kill(struct dr_world *world, struct dr_str id); /* ends at once, by nobody's wish */
 bool dr_world_kubelet(struct dr_world *world, struct dr_str id, bool up);
 bool dr_world_protect(struct dr_world *world, struct dr_str id, bool on);      /* termination protection of EC2 */
 bool dr_world_node_protect(struct dr_world *world, struct dr_str id, bool on); /* annotation drover.dev/protected */
@@ -219,7 +221,7 @@ void dr_world_set_latency(struct dr_world *world, int name, int64_t ms);
 struct dr_world_hooks *dr_world_hooks(struct dr_world *world);
 
 /* ---- looking in, without faults, latency or counting ---- */
-/* The true state now (Describe lag left out of account). Same lifetime as an observation. Readings are none; events are those of the inbox. */
+/* The true state now (Describe lag left out of account). Same lifetime as an observation; events (those of the inbox) until the next look. Readings are none. */
 void dr_world_peek(struct dr_world *world, struct dr_snapshot *ret);
 /* The stored item of the cluster; NULL: none. Valid until the next write. */
 const struct dr_state *dr_world_item(const struct dr_world *world);

@@ -225,3 +225,19 @@ TEST(sim_cloud, workers_are_picked_in_order_of_launch) {
     CHECK_EQ_INT(dr_world_pick(s.w, -1, DR_STR("b"), 1).n, 0);
     sim_close(&s);
 }
+
+TEST(sim_cloud, pool_is_reclaimed_by_share) {
+    struct sim s = sim_plain();
+    for (int i = 0; i < 20; i++) {
+        (void)dr_world_add_worker(s.w, &(struct dr_world_worker){.market = i < 15 ? DR_MARKET_SPOT : DR_MARKET_ON_DEMAND,
+                                                                 .zone = i % 3 ? DR_STR("a") : DR_STR("b")});
+    }
+    CHECK_EQ_INT(dr_world_reclaim(s.w, DR_STR(""), DR_STR("a"), 0, 0), 0);
+    CHECK_EQ_INT(dr_world_reclaim(s.w, DR_STR(""), DR_STR("b"), 100, 0), 5);
+    size_t some = dr_world_reclaim(s.w, DR_STR("t3.medium"), DR_STR("a"), 50, 0);
+    CHECK(some > 0 && some < 10);
+    CHECK_EQ_INT(dr_world_reclaim(s.w, DR_STR("other"), DR_STR(""), 100, 0), 0);
+    sim_pass(&s, 3 * DR_MINUTE_MS);
+    CHECK_EQ_INT(dr_world_counts(s.w).machines, 15 - (int64_t)some);
+    sim_close(&s);
+}
