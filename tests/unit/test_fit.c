@@ -206,7 +206,10 @@ static bool brute_force(struct small_world *w, size_t i, int64_t cpu[], int64_t 
         return brute_force(w, i + 1, cpu, mem, pods);
     }
     for (size_t n = 1; n < w->snap.node_n; n++) {
-        bool room = cpu[n] >= pod->spec->cpu_milli && mem[n] >= pod->spec->mem_bytes && pods[n] > 0;
+        /* The scheduler does not look at a quantity that a pod does not request, however overcommitted the machine is. */
+        bool cpu_fits = pod->spec->cpu_milli == 0 || cpu[n] >= pod->spec->cpu_milli;
+        bool mem_fits = pod->spec->mem_bytes == 0 || mem[n] >= pod->spec->mem_bytes;
+        bool room = cpu_fits && mem_fits && pods[n] > 0;
         if (!room || dr_fit_rules(pod->spec, &w->nodes[n]) != DR_FIT_YES) {
             continue;
         }
