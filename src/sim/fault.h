@@ -71,18 +71,18 @@ const char *dr_fault_kind_text(enum dr_fault_kind kind);
 /* Which calls: all conditions that are set must hold. */
 struct dr_fault {
     enum dr_fault_kind kind;
-    uint64_t call;       /* this number; 0: any */
     int name;            /* enum dr_call_name or DR_CALL_ANY */
+    uint64_t call;       /* this number; 0: any */
     uint64_t occurrence; /* the n-th call of that name (or of any, with DR_CALL_ANY: same as `call`); 0: any */
-    int process;         /* -1: any */
     int64_t ppm;         /* probability by the world's seed, parts per million; 0: always */
     int64_t from_ms;     /* 0: from the beginning */
     int64_t to_ms;       /* exclusive; 0: no end */
     int64_t limit;       /* strikes at most so often; 0: no limit */
-    enum dr_code code;   /* of DR_FAULT_ERROR; 0: DR_E_UNAVAILABLE */
     int64_t ms;          /* of STALE, CLOCK_STEP and DELAY */
-    unsigned parts;      /* of ERROR on cluster.observe */
     int64_t arg;         /* handed to the interleave hook */
+    int process;         /* -1: any */
+    enum dr_code code;   /* of DR_FAULT_ERROR; 0: DR_E_UNAVAILABLE */
+    unsigned parts;      /* of ERROR on cluster.observe */
 };
 
 /* A fault that meets no condition yet: kind, any name, any process. */

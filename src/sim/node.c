@@ -28,9 +28,10 @@ static struct sim_node *new_slot(struct dr_world *w) {
 }
 
 static void set_labels(struct dr_world *w, struct sim_node *n, struct dr_str type, struct dr_labels more) {
-    struct dr_label *v = DR_NEW_N(&w->arena, struct dr_label, 5 + more.n);
+    struct dr_label *v = DR_NEW_N(&w->arena, struct dr_label, 6 + more.n);
     size_t k = 0;
     v[k++] = (struct dr_label){DR_STR("kubernetes.io/hostname"), n->name};
+    v[k++] = (struct dr_label){DR_STR("kubernetes.io/os"), DR_STR("linux")};
     v[k++] = (struct dr_label){DR_STR("topology.kubernetes.io/zone"), n->zone_name};
     v[k++] = (struct dr_label){DR_STR("topology.kubernetes.io/region"), w->o.region};
     v[k++] = (struct dr_label){DR_STR("node.kubernetes.io/instance-type"), type};

@@ -217,6 +217,8 @@ void sim_schedule(struct dr_world *w) {
 static void imagine(const struct dr_world *w, const struct dr_worker_type *t, struct dr_str zone, struct dr_label *labels,
                     struct sim_node *n) {
     size_t k = 0;
+    labels[k++] = (struct dr_label){DR_STR("kubernetes.io/hostname"), DR_STR("?")}; /* none that a pod could name */
+    labels[k++] = (struct dr_label){DR_STR("kubernetes.io/os"), DR_STR("linux")};
     labels[k++] = (struct dr_label){DR_STR("topology.kubernetes.io/zone"), zone};
     labels[k++] = (struct dr_label){DR_STR("topology.kubernetes.io/region"), w->o.region};
     labels[k++] = (struct dr_label){DR_STR("node.kubernetes.io/instance-type"), t->name};
