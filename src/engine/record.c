@@ -6,6 +6,7 @@
 
 #define JOURNAL_MAX (256 * 1024)
 #define HOUR_S 3600
+#define DR_NOTICE_MAX 2048
 
 void dr_run_deed(struct dr_run *run, int rule, const char *what, struct dr_str target, struct dr_str outcome) {
     dr_plan_deed(run->arena, run->plan, dr_run_now(run), rule, what, dr_str_dup(run->arena, target), dr_str_dup(run->arena, outcome));
@@ -70,12 +71,34 @@ static bool may_write(const struct dr_run *run, int64_t now_epoch) {
     return run->leased || dr_lease_look(&run->state, run->options->request_id, now_epoch) == DR_LEASE_FREE;
 }
 
+/* What keeps the fleet from being right, told once when it begins. */
+static bool worries(enum dr_reason reason) {
+    return reason == DR_REASON_MAX_REACHED || reason == DR_REASON_NO_PLACE || reason == DR_REASON_DEBT ||
+           reason == DR_REASON_WORKERS_UNKNOWN;
+}
+
+static void tell_people(struct dr_run *run) {
+    const struct dr_notify *notify = &run->ports->notify;
+    const char *reason = dr_reason_name(run->plan->decision.reason);
+    if (notify->ops == NULL || notify->ops->notify == NULL || !worries(run->plan->decision.reason) ||
+        dr_str_is(run->state.last_reason, reason)) {
+        return;
+    }
+    struct dr_buf text;
+    dr_buf_init(&text, DR_NOTICE_MAX);
+    dr_plan_text(run->plan, &text);
+    struct dr_str copy = dr_str_dup(run->obs, dr_buf_str(&text));
+    dr_buf_deinit(&text);
+    notify->ops->notify(notify->self, dr_run_now(run), DR_NOTICE_WARN, reason, copy);
+}
+
 void dr_run_finish(struct dr_run *run) {
     int64_t now_epoch = dr_run_now(run) / 1000;
     bool writes = may_write(run, now_epoch);
     bool recorded = false;
     bool lost = run->report->outcome == DR_TICK_LOST || run->report->outcome == DR_TICK_FAILED || run->report->outcome == DR_TICK_REFUSED;
     if ((writes || (lost && !run->options->dry_run)) && worth_recording(run, now_epoch)) {
+        tell_people(run);
         recorded = put_journal(run);
     }
     if (writes) {

@@ -9,6 +9,7 @@
 #define DR_EFFECT_MS (10 * DR_SECOND_MS) /* an effect takes this long at most (rule 4) */
 #define DR_RENEW_BELOW_S 30              /* the lease is renewed when less than this is left */
 #define DR_INBOX_MS (5 * DR_SECOND_MS)   /* a tick that polls looks at the inbox this often */
+#define DR_STALE_MS (30 * DR_SECOND_MS)  /* an observation older than this is not acted on */
 #define DR_STEPS_MAX 4000                /* steps of one tick: more is a mistake of ours, left to the next tick */
 
 struct dr_run {

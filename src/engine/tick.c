@@ -149,6 +149,10 @@ static void dry_run(struct dr_run *run) {
 
 static void steps(struct dr_run *run) {
     for (int i = 0; i < DR_STEPS_MAX; i++) {
+        /* A process that was stopped wakes up with an old picture of the world: it looks again before it acts. */
+        if (i > 0 && dr_run_now(run) - run->snap.now_ms > DR_STALE_MS && time_left(run, DR_EFFECT_MS)) {
+            refresh(run);
+        }
         dr_run_build_view(run);
         dr_step_next(&run->machine, &run->step);
         if (!run->leased && run->step.kind >= DR_STEP_WRITE &&

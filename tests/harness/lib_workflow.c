@@ -4,6 +4,7 @@
 
 #define CORE 1000
 #define GIB (INT64_C(1) << 30)
+#define DR_TRIAL_FAULTS 8
 #define HEAL_MS (100 * DR_MINUTE_MS)
 
 static void add(struct dr_world *world, struct dr_world_workload workload) {
@@ -124,13 +125,14 @@ static void fill_rebalance(struct dr_world *world) {
 }
 
 const struct dr_workflow dr_workflows[] = {
-    {"scale-up of 2", NULL, fill_up, 14 * DR_MINUTE_MS},
-    {"scale-down of 2", configure_down, fill_down, 10 * DR_MINUTE_MS},
-    {"replacement", NULL, fill_replacement, 12 * DR_MINUTE_MS},
-    {"rebalance", NULL, fill_rebalance, 16 * DR_MINUTE_MS},
-    {"cancel", configure_cancel, fill_cancel, 12 * DR_MINUTE_MS},
-    {"join failure", NULL, fill_join_failure, 24 * DR_MINUTE_MS},
-    {"force-clear", configure_clear, fill_clear, 16 * DR_MINUTE_MS},
+    {"scale-up of 2", NULL, fill_up, 14 * DR_MINUTE_MS, 0},
+    {"scale-down of 2", configure_down, fill_down, 10 * DR_MINUTE_MS, 0},
+    {"replacement", NULL, fill_replacement, 12 * DR_MINUTE_MS, 0},
+    {"rebalance", NULL, fill_rebalance, 16 * DR_MINUTE_MS, 0},
+    {"cancel", configure_cancel, fill_cancel, 12 * DR_MINUTE_MS, 0},
+    {"join failure", NULL, fill_join_failure, 24 * DR_MINUTE_MS, 0},
+    {"force-clear", configure_clear, fill_clear, 16 * DR_MINUTE_MS, 0},
+    {"lease take-over", NULL, fill_up, 16 * DR_MINUTE_MS, 4},
 };
 const size_t dr_workflow_n = sizeof(dr_workflows) / sizeof(dr_workflows[0]);
 
@@ -155,7 +157,18 @@ void dr_trial_open(struct dr_trial *trial, const struct dr_workflow *workflow, u
     DR_ASSERT(trial->world != NULL);
     workflow->fill(trial->world);
     dr_runner_init(&trial->runner, trial->world, &cfg);
-    dr_world_set_faults(trial->world, faults, fault_n);
+    struct dr_fault all[DR_TRIAL_FAULTS];
+    DR_ASSERT(fault_n < DR_TRIAL_FAULTS);
+    for (size_t i = 0; i < fault_n; i++) {
+        all[i] = faults[i];
+    }
+    if (workflow->crash_cas > 0) {
+        all[fault_n] = dr_fault_of(DR_FAULT_CRASH_AFTER);
+        all[fault_n].name = DR_CALL_STORE_CAS;
+        all[fault_n].occurrence = workflow->crash_cas;
+        fault_n++;
+    }
+    dr_world_set_faults(trial->world, all, fault_n);
 }
 
 void dr_trial_close(struct dr_trial *trial) {

@@ -10,6 +10,7 @@ struct dr_workflow {
     void (*configure)(struct dr_world_options *options, struct dr_config *cfg);
     void (*fill)(struct dr_world *world); /* workers, workloads, what happens when */
     int64_t run_ms;                       /* faults strike within this time */
+    uint64_t crash_cas;                   /* part of the workflow: the process dies after this many writes, and another takes over; 0: no */
 };
 
 extern const struct dr_workflow dr_workflows[];

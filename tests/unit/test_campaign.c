@@ -66,6 +66,7 @@ TEST_TIMEOUT(campaign, rebalance_survives_every_fault_at_every_call, 300) { stri
 TEST_TIMEOUT(campaign, cancel_survives_every_fault_at_every_call, 300) { strike_everywhere(4); }
 TEST_TIMEOUT(campaign, join_failure_survives_every_fault_at_every_call, 300) { strike_everywhere(5); }
 TEST_TIMEOUT(campaign, force_clear_survives_every_fault_at_every_call, 300) { strike_everywhere(6); }
+TEST_TIMEOUT(campaign, lease_take_over_survives_every_fault_at_every_call, 300) { strike_everywhere(7); }
 
 /* ---- two processes ---- */
 
@@ -123,3 +124,4 @@ TEST_TIMEOUT(campaign, rebalance_survives_a_second_process_at_every_call, 300) {
 TEST_TIMEOUT(campaign, cancel_survives_a_second_process_at_every_call, 300) { interleave_everywhere(4); }
 TEST_TIMEOUT(campaign, join_failure_survives_a_second_process_at_every_call, 300) { interleave_everywhere(5); }
 TEST_TIMEOUT(campaign, force_clear_survives_a_second_process_at_every_call, 300) { interleave_everywhere(6); }
+TEST_TIMEOUT(campaign, lease_take_over_survives_a_second_process_at_every_call, 300) { interleave_everywhere(7); }
