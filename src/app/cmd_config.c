@@ -2,7 +2,7 @@
 #include "app/commands.h"
 #include "app/config_print.h"
 
-#define MAX_OUTPUT_BYTES (1024 * 1024)
+#define MAX_OUTPUT_BYTES ((size_t)1024 * 1024)
 
 static const struct dr_option options[] = {
     {"config", 'c', "FILE", NULL, "configuration file"},

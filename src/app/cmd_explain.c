@@ -7,7 +7,7 @@
 #include "app/when.h"
 #include "base/time.h"
 
-#define MAX_OUTPUT_BYTES (8 * 1024 * 1024)
+#define MAX_OUTPUT_BYTES ((size_t)8 * 1024 * 1024)
 
 static const struct dr_option options[] = {
     DR_OPTION_STATE, DR_OPTION_CLUSTER, {"at", 0, "TIME", NULL, "what was decided at that time, and why"}, DR_OPTION_OUTPUT, DR_OPTION_END,

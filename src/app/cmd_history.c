@@ -95,7 +95,7 @@ static void print(struct dr_app *app, const struct line *list, bool json) {
 }
 
 static int run(struct dr_app *app, const struct dr_args *args) {
-    size_t limit;
+    size_t limit = 0;
     int code = parse_limit(app, args, &limit);
     struct dr_state_file file;
     if (code != 0 || (code = dr_state_file_open(app, args, &file)) != 0) {

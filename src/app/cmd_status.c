@@ -3,7 +3,7 @@
 #include "app/state_file.h"
 #include "app/status.h"
 
-#define MAX_OUTPUT_BYTES (4 * 1024 * 1024)
+#define MAX_OUTPUT_BYTES ((size_t)4 * 1024 * 1024)
 
 static const struct dr_option options[] = {DR_OPTION_STATE, DR_OPTION_CLUSTER, DR_OPTION_OUTPUT, DR_OPTION_END};
 

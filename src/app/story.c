@@ -4,7 +4,7 @@
 #include "base/time.h"
 
 #define LINE_BYTES 4096
-#define NOW_BYTES (1024 * 1024)
+#define NOW_BYTES ((size_t)1024 * 1024)
 #define OTHERS 5
 
 void dr_story_init(struct dr_story *story, struct dr_arena *arena) {

@@ -14,7 +14,7 @@
 #include "base/arena.h"
 #include "base/str.h"
 
-#define DR_YAML_MAX_BYTES (1024 * 1024)
+#define DR_YAML_MAX_BYTES ((size_t)1024 * 1024)
 #define DR_YAML_MAX_DEPTH 32
 #define DR_YAML_MAX_NODES 100000
 

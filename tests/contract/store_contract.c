@@ -288,8 +288,8 @@ void store_contract_fence_grows_with_every_holder(const struct store_case *kind)
     struct bench t;
     set_up(&t, kind);
     int64_t fence = 0;
-    for (int i = 0; i < 6; i++) {
-        struct dr_str owner = dr_str_fmt(&t.arena, "process-%d", i);
+    for (int64_t i = 0; i < 6; i++) {
+        struct dr_str owner = dr_str_fmt(&t.arena, "process-%lld", (long long)i);
         struct dr_store store = i % 2 == 0 ? t.a : t.b;
         struct dr_state state = load_of(&t, store, "cluster");
         dr_lease_take(&t.arena, &state, &state, owner, STORE_START_MS / 1000 + 100 * i);

@@ -166,8 +166,9 @@ TEST(sqlite, damaged_file_is_refused_for_writing_and_left) {
     const char *path = make_file("damaged.db");
     size_t n = 0;
     char *bytes = dr_test_read_file(path, &n);
-    CHECK(n > 3 * 4096);
-    memset(bytes + 2 * 4096, 0x5a, n - 2 * 4096);
+    const size_t sound = 8192; /* two pages */
+    CHECK(n > sound + 4096);
+    memset(bytes + sound, 0x5a, n - sound);
     write_file(path, bytes, n);
     struct dr_sqlite *handle = NULL;
     struct dr_err err;

@@ -13,16 +13,13 @@
 
 #include "adapter/sqlite/handle.h"
 
-#define MAX_PATH_BYTES 4096
+#define MAX_PATH_BYTES ((size_t)4096)
 
 /* Path with a suffix in heap memory. */
 static char *path_with(const char *path, const char *suffix) {
-    size_t n = strlen(path);
-    size_t m = strlen(suffix);
-    char *joined = malloc(n + m + 1);
-    DR_ASSERT(joined != NULL);
-    memcpy(joined, path, n);
-    memcpy(joined + n, suffix, m + 1);
+    char *joined = NULL;
+    int n = asprintf(&joined, "%s%s", path, suffix);
+    DR_ASSERT(n >= 0);
     return joined;
 }
 
@@ -132,7 +129,7 @@ static int check_pages(sqlite3 *db, const char *path, struct dr_err *err) {
 
 static int check_system(const char *path, enum dr_sqlite_mode mode, bool *ret_exists, struct dr_err *err) {
     if (path[0] == '\0' || strlen(path) >= MAX_PATH_BYTES) {
-        return dr_fail(err, DR_E_INVALID, "state file: name of %zu bytes: 1 to %d are allowed", strlen(path), MAX_PATH_BYTES - 1);
+        return dr_fail(err, DR_E_INVALID, "state file: name of %zu bytes: 1 to %zu are allowed", strlen(path), MAX_PATH_BYTES - 1);
     }
     struct stat st;
     *ret_exists = stat(path, &st) == 0;
