@@ -22,7 +22,8 @@ struct work {
     struct dr_room *bins; /* new workers */
     size_t bin_n;
     size_t bin_max;
-    bool joining; /* some machine is joining or coming */
+    bool joining;                   /* some machine is joining or coming */
+    const struct dr_room *unplaced; /* the first room of an index that has no place yet */
     int64_t newest_join_ms;
 };
 
@@ -175,6 +176,7 @@ static void take_rooms(struct work *w) {
         if (attempt != NULL) {
             add_empty(w, find_type(w, attempt->type), zone_bit(fleet, attempt->zone));
         } else {
+            w->unplaced = w->unplaced == NULL ? &w->rooms[w->room_n] : w->unplaced;
             add_empty(w, &w->pool->types[0], w->pool_zones);
         }
     }
@@ -241,13 +243,22 @@ static void pack_unmodelled(struct work *w, const struct dr_pod_groups *groups) 
     }
 }
 
+/* A room that pods were seated in must be where all of them may be. */
+static struct dr_need need_of(const struct work *w, const struct dr_room *room) {
+    struct dr_need need = {.type = room->type->name};
+    if (room->zones != w->pool_zones) {
+        need.zone = w->fleet->zones[__builtin_ctzll(room->zones)].name;
+    }
+    return need;
+}
+
 static void list_needs(struct work *w) {
     struct dr_need *needs = DR_NEW_N(w->arena, struct dr_need, w->bin_n);
     for (size_t i = 0; i < w->bin_n; i++) {
-        needs[i].type = w->bins[i].type->name;
-        if (w->bins[i].zones != w->pool_zones) {
-            needs[i].zone = w->fleet->zones[__builtin_ctzll(w->bins[i].zones)].name;
-        }
+        needs[i] = need_of(w, &w->bins[i]);
+    }
+    if (w->unplaced != NULL) {
+        w->ret->next = need_of(w, w->unplaced);
     }
     w->ret->needs = needs;
     w->ret->workers_needed = (int64_t)w->bin_n;

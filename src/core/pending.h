@@ -33,6 +33,7 @@ struct dr_pending {
     bool unmodelled_only;        /* every remaining pod has a rule that we do not model: one worker once, not a fleet */
     int64_t workers_needed;      /* new workers that the remainder packs on (fit sizing), maximum + 1 at most */
     const struct dr_need *needs; /* one for each of workers_needed, in the order in which they should be launched */
+    struct dr_need next;         /* what the next index that is asked for but not placed yet must be; empty: anything will do */
     const struct dr_pod *oldest; /* for the reason: the oldest helpable pod; none helpable: the oldest that waits */
 };
 

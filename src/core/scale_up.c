@@ -115,16 +115,23 @@ static const struct dr_record *record_of(const struct dr_state *state, size_t in
     return NULL;
 }
 
-/* `market: on_demand` holds for a replacement as long as there is on-demand stock anywhere; after that anything is better than nothing. */
-static bool choose_place(struct dr_machine *m, const struct dr_state *state, const struct dr_fleet *fleet, bool replacement,
-                         struct dr_place *ret) {
-    struct dr_place_wish wish = {.only_market = replacement && m->view->cfg->replace_market == DR_REPLACE_ON_DEMAND,
-                                 .market = DR_MARKET_ON_DEMAND};
-    if (wish.only_market && dr_place_next(m->arena, m->view->cfg, state, fleet, &wish, m->now_epoch, ret)) {
+/*
+ * A pod that is tied to a zone is helped by a worker there and nowhere else: without stock in it the index fails, or the fleet would grow to maximum for nothing. Below minimum any worker is wanted.
+ * `market: on_demand` holds for a replacement as long as there is on-demand stock; after that anything is better than nothing.
+ */
+static bool choose_place(struct dr_machine *m, const struct dr_state *state, const struct dr_fleet *fleet, struct dr_str zone,
+                         bool replacement, struct dr_place *ret) {
+    struct dr_place_wish wish = {.zone = replacement ? DR_STR_NONE : zone};
+    if (replacement && m->view->cfg->replace_market == DR_REPLACE_ON_DEMAND) {
+        wish.only_market = true;
+        wish.market = DR_MARKET_ON_DEMAND;
+    }
+    if (dr_place_next(m->arena, m->view->cfg, state, fleet, &wish, m->now_epoch, ret)) {
         return true;
     }
-    wish.only_market = false;
-    return dr_place_next(m->arena, m->view->cfg, state, fleet, &wish, m->now_epoch, ret);
+    bool any_will_do = wish.only_market || fleet->planned <= m->view->cfg->min_workers;
+    wish = (struct dr_place_wish){.only_market = false};
+    return any_will_do && dr_place_next(m->arena, m->view->cfg, state, fleet, &wish, m->now_epoch, ret);
 }
 
 static struct dr_attempt attempt_at(const struct dr_machine *m, const struct dr_place *place, int64_t number, struct dr_str replaces) {
@@ -151,7 +158,7 @@ static bool intend(struct dr_machine *m, struct dr_step *ret, size_t index) {
     /* held counts this index already; a worker that came back may have used up the room. */
     if (m->view->fleet.held > m->view->cfg->max_workers) {
         why = DR_STR("maximum reached");
-    } else if (!choose_place(m, state, &m->view->fleet, record != NULL, &place)) {
+    } else if (!choose_place(m, state, &m->view->fleet, m->view->pending.next.zone, record != NULL, &place)) {
         why = DR_STR("out of stock everywhere");
     }
     struct dr_attempt attempt = attempt_at(m, &place, 1, record != NULL ? record->instance_id : DR_STR_NONE);
@@ -273,13 +280,25 @@ bool dr_stage_scale_up(struct dr_machine *m, struct dr_step *ret) {
     return finish(m, ret);
 }
 
+/* The zone that a refused index must be in, worked out as if it had no place yet. */
+static struct dr_str zone_needed(struct dr_machine *m, const struct dr_state *state, size_t index) {
+    struct dr_state before = *state;
+    before.attempts.n = index;
+    struct dr_fleet fleet;
+    struct dr_pending pending;
+    dr_fleet_build(m->arena, m->view->cfg, &before, m->view->snap, &fleet);
+    dr_pending_work_out(m->arena, m->view->cfg, &before, &fleet, &pending);
+    return pending.next.zone;
+}
+
 /* The refused place is remembered, and the next attempt written with it: one write. */
 static void next_attempt(struct dr_machine *m, const struct dr_step *step, struct dr_state *next) {
     struct dr_place refused = {
         .type = step->attempt.type, .zone = step->attempt.zone, .subnet = step->attempt.subnet, .market = step->attempt.market};
     (void)dr_avoid_put(m->arena, next, next, dr_place_stock_key(m->arena, &refused), m->now_epoch, m->view->cfg->stockout_ms);
     struct dr_place place;
-    if (!choose_place(m, next, &m->view->fleet, step->attempt.replaces.n > 0, &place)) {
+    struct dr_str zone = zone_needed(m, next, step->index);
+    if (!choose_place(m, next, &m->view->fleet, zone, step->attempt.replaces.n > 0, &place)) {
         (void)dr_up_index_fail(m->arena, next, next, step->action_id, step->index, DR_STR("out of stock everywhere"));
         return;
     }
