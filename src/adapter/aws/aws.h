@@ -59,6 +59,10 @@ struct dr_aws_call *dr_aws_start(struct dr_aws *aws, const struct dr_aws_request
  * The text is "ec2 RunInstances: InsufficientInstanceCapacity: ..." with the service's own message, cut.
  */
 int dr_aws_wait(struct dr_aws *aws, struct dr_aws_call *call, struct dr_str *ret_body, struct dr_err *err);
+/* True: dr_aws_wait would return without waiting for an answer of this try. For long polls that share the loop (dr_http_poll) with other work. */
+bool dr_aws_done(const struct dr_aws_call *call);
+/* How often the request left this machine so far. A conditional write that failed its condition at the second try may have been done by the first. */
+int dr_aws_tries(const struct dr_aws_call *call);
 /* The service's own error code of a failed call ("InsufficientInstanceCapacity"), empty if there was none. */
 struct dr_str dr_aws_error_code(const struct dr_aws_call *call);
 void dr_aws_call_free(struct dr_aws_call *call);
