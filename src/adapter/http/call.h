@@ -37,6 +37,7 @@ struct dr_http_call {
     void *self;
     bool stopped; /* by on_data */
     bool done;
+    bool head_whole;    /* the empty line behind the headers was seen */
     struct dr_buf head; /* header lines of the final answer */
     struct dr_buf body;
     struct dr_buf recorded; /* the request as the recorder writes it; empty: not recording */

@@ -42,8 +42,10 @@ static size_t on_header(char *p, size_t size, size_t n, void *self) {
     struct dr_str line = {p, bytes};
     if (dr_str_starts(line, "HTTP/")) {
         dr_buf_clear(&call->head); /* an interim answer (1xx) came before */
+        call->head_whole = false;
         return bytes;
     }
+    call->head_whole = call->head_whole || dr_str_trim(line).n == 0;
     if (bytes > MAX_HEAD - call->head.n) {
         dr_fail(&call->failed, DR_E_LIMIT, "%s: the headers are larger than %d bytes", call->where, MAX_HEAD);
         return 0;
@@ -189,7 +191,8 @@ static void set_common(struct dr_http_call *call, const struct dr_http_request *
     SET(easy, CURLOPT_QUICK_EXIT, 1L); /* a name server that hangs does not hold up the end of a call */
     SET(easy, CURLOPT_PROTOCOLS_STR, "http,https");
     SET(easy, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_2TLS);
-    SET(easy, CURLOPT_PIPEWAIT, 1L); /* rather share a connection that is being opened than open a second */
+    /* Rather share a connection that is being opened than open a second; without TLS there is no HTTP/2 to wait for. */
+    SET(easy, CURLOPT_PIPEWAIT, dr_str_starts(request->url, "https:") ? 1L : 0L);
     SET(easy, CURLOPT_TCP_KEEPALIVE, 1L);
     SET(easy, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
     SET(easy, CURLOPT_USERAGENT, "drover");
@@ -253,7 +256,6 @@ static enum dr_code code_of(CURLcode result) {
     case CURLE_FILESIZE_EXCEEDED:
         return DR_E_LIMIT;
     case CURLE_URL_MALFORMAT:
-    case CURLE_UNSUPPORTED_PROTOCOL:
         return DR_E_INVALID;
     case CURLE_OUT_OF_MEMORY:
     case CURLE_FAILED_INIT:
@@ -296,6 +298,8 @@ void dr_http_transfer_end(struct dr_http_call *call, CURLcode result) {
         dr_fail(&call->failed, DR_E_LIMIT, "%s: the body is larger than %zu bytes", call->where, call->max_body);
     } else if (result != CURLE_OK && !call->stopped && call->failed.code == DR_OK) {
         dr_fail(&call->failed, code_of(result), "%s: %s", call->where, call->error[0] != '\0' ? call->error : curl_easy_strerror(result));
+    } else if (result == CURLE_OK && !call->head_whole) { /* libcurl takes a cut header for the last one */
+        dr_fail(&call->failed, DR_E_UNAVAILABLE, "%s: the headers of the answer break off", call->where);
     }
     dr_http_transfer_dates(call);
 }
