@@ -176,8 +176,11 @@ static int on_broken(struct builder *b, const yaml_parser_t *parser) {
     if (parser->error == YAML_READER_ERROR) {
         dr_reports_add(b->reports, 0, 0, "byte %zu: not YAML: %s", parser->problem_offset, problem);
     } else if (parser->context != NULL) {
-        dr_reports_add(b->reports, place(parser->problem_mark.line), place(parser->problem_mark.column), "not YAML: %s %s (line %d)",
-                       problem, parser->context, place(parser->context_mark.line));
+        /* Seen with operators: `compare: >=` begins a block of text in YAML. */
+        bool block = strstr(parser->context, "block scalar") != NULL;
+        dr_reports_add(b->reports, place(parser->problem_mark.line), place(parser->problem_mark.column), "not YAML: %s %s (line %d)%s",
+                       problem, parser->context, place(parser->context_mark.line),
+                       block ? "; a value that begins with > or | needs quotes" : "");
     } else {
         dr_reports_add(b->reports, place(parser->problem_mark.line), place(parser->problem_mark.column), "not YAML: %s", problem);
     }

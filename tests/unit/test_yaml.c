@@ -92,6 +92,7 @@ TEST(yaml, refused_input_names_place_and_reason) {
         {"a: [1, 2\n", "f.yaml:2:1: not YAML: "},
         {"a: 'x\n", "f.yaml:2:1: not YAML: "},
         {"a: 1\n b: 2\n", "f.yaml:2:3: not YAML: "},
+        {"a: >=\n", "(line 1); a value that begins with > or | needs quotes"},
         {"a:\n\tb: 1\n", "f.yaml:2:1: not YAML: "},
         {"a: \x01\n", "f.yaml: byte 3: not YAML: "},
         {"a: \xff\n", "f.yaml: byte 3: not YAML: "},
