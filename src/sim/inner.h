@@ -84,7 +84,9 @@ struct sim_machine {
     bool refused_name;
     uint64_t notice_stamp; /* a warning reached the inbox; 0: none yet */
     struct dr_str replaced_by;
-    int64_t billed_ms; /* paid up to here */
+    int64_t replaced_ms;
+    bool replaced_warned; /* it was warned then, not only hinted at */
+    int64_t billed_ms;    /* paid up to here */
 };
 
 struct sim_node {

@@ -9,6 +9,7 @@
 #include "sim/inner.h"
 
 #define NOT_LIVE_AFTER_MS (5 * DR_MINUTE_MS)
+#define HINT_OLD_MS (15 * DR_MINUTE_MS)
 
 static bool has(struct dr_strs list, struct dr_str id) {
     for (size_t i = 0; i < list.n; i++) {
@@ -143,12 +144,30 @@ static void check_maximum(struct sim_process *p, const struct dr_state *s) {
     }
 }
 
-/* Somebody who already stands in for the interrupted one: joined, or still on its way. */
+/* Somebody who already stands in for the interrupted one: joined and Ready, or still on its way. */
 static bool stands_in(const struct dr_world *w, const struct sim_machine *y, const struct dr_state *s) {
     if (!sim_machine_alive(y) || y->warned || has(s->marks, y->id)) {
         return false;
     }
-    return y->node != SIM_NONE || (!y->never_join && w->now_ms - y->launched_ms < w->o.join_timeout_ms);
+    if (y->node != SIM_NONE && w->nodes[y->node].ready == DR_READY_TRUE) {
+        return true;
+    }
+    return !y->never_join && w->now_ms - y->launched_ms < w->o.join_timeout_ms;
+}
+
+/* The debt came back: rightly so if nobody stands in, and then the next one is no second replacement. */
+static void check_debts(struct dr_world *w, const struct dr_state *s) {
+    for (size_t i = 0; i < s->records.n; i++) {
+        const struct dr_record *r = &s->records.v[i];
+        struct sim_machine *x = r->action_id.n == 0 && r->returned_id.n == 0 ? sim_machine_find(w, r->instance_id) : NULL;
+        if (x == NULL || x->replaced_by.n == 0) {
+            continue;
+        }
+        const struct sim_machine *y = sim_machine_find(w, x->replaced_by);
+        if (y == NULL || !stands_in(w, y, s)) {
+            x->replaced_by = DR_STR_NONE;
+        }
+    }
 }
 
 static void check_replacement(struct dr_world *w, const struct dr_state *s, size_t index) {
@@ -162,6 +181,10 @@ static void check_replacement(struct dr_world *w, const struct dr_state *s, size
     }
     const struct sim_machine *x = sim_machine_find(w, a->replaces);
     if (x == NULL || x->replaced_by.n == 0 || dr_str_eq(x->replaced_by, a->instance_id)) {
+        return;
+    }
+    /* A hint is no interruption: long after it, its replacement is a worker like any other and a real warning needs one of its own. */
+    if (!x->replaced_warned && w->now_ms - x->replaced_ms > HINT_OLD_MS) {
         return;
     }
     const struct sim_machine *y = sim_machine_find(w, x->replaced_by);
@@ -192,8 +215,10 @@ static void note_attempt(struct dr_world *w, const struct dr_state *s, size_t in
         w->intent_n = w->intent_n < SIM_MAX_INTENTS ? w->intent_n + 1 : SIM_MAX_INTENTS;
     }
     struct sim_machine *x = a->replaces.n == 0 || a->instance_id.n == 0 ? NULL : sim_machine_find(w, a->replaces);
-    if (x != NULL) {
+    if (x != NULL && !dr_str_eq(x->replaced_by, a->instance_id)) {
         x->replaced_by = sim_str(w, a->instance_id);
+        x->replaced_ms = w->now_ms;
+        x->replaced_warned = x->warned;
     }
 }
 
@@ -225,6 +250,7 @@ void sim_promise_write(struct sim_process *p, const struct dr_state *old, const 
         sim_break(w, "the fence went back from %lld to %lld", (long long)old->fence, (long long)new_->fence);
     }
     check_marks(p, old, new_);
+    check_debts(w, new_);
     check_attempts(p, old, new_);
 }
 
