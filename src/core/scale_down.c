@@ -135,6 +135,21 @@ static bool data_known(const struct dr_machine *m) {
     return snap->instances_part.known && snap->nodes_part.known && snap->pods_part.known;
 }
 
+/* What is not known might be pressure, except for a custom signal: that may never have had a series, and holds up a scale-down only where it has a rule for it. */
+static bool may_be_pressure(const struct dr_view *view) {
+    if (view->pressure != DR_UNKNOWN) {
+        return view->pressure == DR_YES;
+    }
+    for (size_t i = 0; i < view->up_n; i++) {
+        const struct dr_rule *rule = view->up[i].rule;
+        bool custom = rule->kind == DR_RULE_SIGNAL && view->cfg->signals[rule->signal].kind == DR_SIGNAL_CUSTOM;
+        if (view->up[i].truth == DR_UNKNOWN && !custom) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* Rule 14, on fresh data. */
 static bool commit(struct dr_machine *m, struct dr_step *ret, const struct dr_worker *worker) {
     const struct dr_state *state = m->view->state;
@@ -148,7 +163,7 @@ static bool commit(struct dr_machine *m, struct dr_step *ret, const struct dr_wo
         dr_machine_wait(m, POLL_MS);
         return false;
     }
-    if (bound_by_signals(m) && m->view->pressure != DR_NO) {
+    if (bound_by_signals(m) && may_be_pressure(m->view)) {
         dr_machine_wait(m, POLL_MS);
         return false;
     }
