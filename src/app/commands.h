@@ -10,6 +10,7 @@ extern const struct dr_command dr_cmd_config;
 extern const struct dr_command dr_cmd_demo;
 extern const struct dr_command dr_cmd_explain;
 extern const struct dr_command dr_cmd_history;
+extern const struct dr_command dr_cmd_simulate;
 extern const struct dr_command dr_cmd_status;
 
 #endif
