@@ -90,13 +90,17 @@ static void put_records(const struct dr_state *state, struct dr_buf *buf) {
     }
 }
 
-static void put_limits(const struct dr_state *state, struct dr_buf *buf) {
-    if (state->backoff_until_epoch > 0) {
+/* Entries outlive their time, because their count doubles the next one; what is over is not shown. */
+static void put_limits(const struct dr_state *state, int64_t now_epoch, struct dr_buf *buf) {
+    if (state->backoff_until_epoch > now_epoch) {
         dr_buf_puts(buf, "back-off: until ");
         put_epoch(buf, state->backoff_until_epoch);
         dr_buf_fmt(buf, " after %lld scale-ups in which nothing joined\n", (long long)state->backoff_count);
     }
     for (size_t i = 0; i < state->avoid.n; i++) {
+        if (state->avoid.v[i].until_epoch <= now_epoch) {
+            continue;
+        }
         dr_buf_fmt(buf, "avoided: %.*s until ", DR_FMT(state->avoid.v[i].key));
         put_epoch(buf, state->avoid.v[i].until_epoch);
         dr_buf_putc(buf, '\n');
@@ -135,7 +139,7 @@ void dr_status_text(const struct dr_state *state, const struct dr_plan *last, st
     put_records(state, buf);
     put_list(buf, "marked for termination", state->marks);
     put_list(buf, "refused by termination protection", state->refused);
-    put_limits(state, buf);
+    put_limits(state, last == NULL ? 0 : last->at_ms / DR_SECOND_MS, buf);
     put_clock(buf, "pods wait", state->pending_since_epoch);
     put_clock(buf, "idle", state->idle_since_epoch);
     if (state->last_scale_epoch > 0) {
