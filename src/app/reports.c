@@ -13,7 +13,8 @@ void dr_reports_init(struct dr_reports *reports, struct dr_arena *arena, const c
     reports->left_out = 0;
 }
 
-static void add(struct dr_reports *reports, const char *where, int line, int column, const char *fmt, va_list args) {
+__attribute__((format(printf, 5, 0))) static void add(struct dr_reports *reports, const char *where, int line, int column, const char *fmt,
+                                                      va_list args) {
     if (reports->n == DR_MAX_REPORTS) {
         reports->left_out++;
         return;
