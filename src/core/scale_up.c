@@ -291,6 +291,33 @@ static struct dr_str zone_needed(struct dr_machine *m, const struct dr_state *st
     return pending.next.zone;
 }
 
+/* The fleet without a refused attempt: counted, it would fill the very zone that it was refused in, and the next attempt would go to another zone instead of the other market. */
+static struct dr_fleet fleet_without(struct dr_machine *m, const struct dr_attempt *refused) {
+    struct dr_fleet fleet = m->view->fleet;
+    fleet.zones = DR_NEW_N(m->arena, struct dr_zone, fleet.zone_n);
+    for (size_t i = 0; i < fleet.zone_n; i++) {
+        fleet.zones[i] = m->view->fleet.zones[i];
+    }
+    fleet.coming = DR_NEW_N(m->arena, struct dr_coming, fleet.coming_n);
+    fleet.coming_n = 0;
+    bool found = false;
+    for (size_t i = 0; i < m->view->fleet.coming_n; i++) {
+        const struct dr_coming *coming = &m->view->fleet.coming[i];
+        bool same = !found && coming->id.n == 0 && coming->attempt != NULL && dr_str_eq(coming->attempt->subnet, refused->subnet) &&
+                    coming->attempt->market == refused->market;
+        if (!same) {
+            fleet.coming[fleet.coming_n++] = *coming;
+            continue;
+        }
+        found = true;
+        struct dr_zone *zone = dr_fleet_zone(&fleet, refused->zone);
+        if (zone != NULL) {
+            zone->planned--;
+        }
+    }
+    return fleet;
+}
+
 /* The refused place is remembered, and the next attempt written with it: one write. */
 static void next_attempt(struct dr_machine *m, const struct dr_step *step, struct dr_state *next) {
     struct dr_place refused = {
@@ -298,7 +325,8 @@ static void next_attempt(struct dr_machine *m, const struct dr_step *step, struc
     (void)dr_avoid_put(m->arena, next, next, dr_place_stock_key(m->arena, &refused), m->now_epoch, m->view->cfg->stockout_ms);
     struct dr_place place;
     struct dr_str zone = zone_needed(m, next, step->index);
-    if (!choose_place(m, next, &m->view->fleet, zone, step->attempt.replaces.n > 0, &place)) {
+    struct dr_fleet fleet = fleet_without(m, &step->attempt);
+    if (!choose_place(m, next, &fleet, zone, step->attempt.replaces.n > 0, &place)) {
         (void)dr_up_index_fail(m->arena, next, next, step->action_id, step->index, DR_STR("out of stock everywhere"));
         return;
     }
