@@ -20,6 +20,25 @@ static enum dr_code launch(struct dr_run *run, struct dr_result *result, struct 
     return r < 0 ? err->code : DR_OK;
 }
 
+/* Each pod that goes is named, so that it can be asked about later; those that a budget holds back are counted, because they are tried again and again. */
+static void tell_evictions(struct dr_run *run, const struct dr_eviction *evictions, size_t blocked) {
+    const struct dr_step *step = &run->step;
+    for (size_t i = 0; i < step->pod_n; i++) {
+        struct dr_str pod = dr_str_fmt(run->arena, "%.*s/%.*s", DR_FMT(evictions[i].ns), DR_FMT(evictions[i].name));
+        if (evictions[i].outcome == DR_EVICT_ACCEPTED || evictions[i].outcome == DR_EVICT_GONE) {
+            bool gone = evictions[i].outcome == DR_EVICT_GONE;
+            dr_run_deed(run, step->rule, step->what, pod,
+                        dr_str_fmt(run->arena, "%s %.*s", gone ? "gone from" : "accepted, leaves", DR_FMT(step->target)));
+        } else if (evictions[i].outcome == DR_EVICT_ERROR) {
+            dr_run_deed(run, step->rule, step->what, pod, dr_str_of(evictions[i].err.text));
+        }
+    }
+    if (blocked > 0) {
+        dr_run_deed(run, step->rule, step->what, step->target,
+                    dr_str_fmt(run->arena, "%zu of %zu pods wait for their budget", blocked, step->pod_n));
+    }
+}
+
 static enum dr_code evict(struct dr_run *run, struct dr_result *result, struct dr_err *err) {
     const struct dr_step *step = &run->step;
     struct dr_eviction *evictions = DR_NEW_N(run->obs, struct dr_eviction, step->pod_n);
@@ -33,23 +52,18 @@ static enum dr_code evict(struct dr_run *run, struct dr_result *result, struct d
     const struct dr_cluster *cluster = &run->ports->cluster;
     cluster->ops->evict(cluster->self, evictions, step->pod_n, dr_run_call_deadline(run));
     enum dr_code worst = DR_OK;
-    size_t counts[4] = {0};
+    size_t blocked = 0;
     for (size_t i = 0; i < step->pod_n; i++) {
         outcomes[i] = (int)evictions[i].outcome;
-        counts[evictions[i].outcome]++;
+        blocked += evictions[i].outcome == DR_EVICT_BLOCKED ? 1 : 0;
         if (evictions[i].outcome == DR_EVICT_ERROR) {
             *err = evictions[i].err;
             worst = evictions[i].err.code == DR_OK ? DR_E_UNAVAILABLE : evictions[i].err.code;
         }
     }
     result->evicted = outcomes;
-    struct dr_str text =
-        dr_str_fmt(run->arena, "%zu accepted, %zu gone, %zu blocked by a budget, %zu failed", counts[0], counts[1], counts[2], counts[3]);
-    dr_run_deed(run, step->rule, step->what, step->target, text);
-    if (worst == DR_OK && counts[DR_EVICT_BLOCKED] > 0) {
-        worst = DR_E_CONFLICT;
-    }
-    return worst;
+    tell_evictions(run, evictions, blocked);
+    return worst == DR_OK && blocked > 0 ? DR_E_CONFLICT : worst;
 }
 
 static enum dr_code perform(struct dr_run *run, struct dr_result *result, struct dr_err *err) {
@@ -104,10 +118,18 @@ static bool worth_an_alert(const struct dr_step *step, enum dr_code code) {
     return code == DR_E_PROTECTED || ((code == DR_E_DENIED || code == DR_E_QUOTA || code == DR_E_INVALID) && step->kind == DR_STEP_LAUNCH);
 }
 
-static void tell(struct dr_run *run, enum dr_code code, const struct dr_err *err) {
+static struct dr_str outcome_text(struct dr_run *run, const struct dr_result *result, const struct dr_err *err) {
+    if (result->code != DR_OK) {
+        return dr_str_of(err->text);
+    }
+    return run->step.kind == DR_STEP_LAUNCH ? result->instance_id : DR_STR("ok");
+}
+
+static void tell(struct dr_run *run, const struct dr_result *result, const struct dr_err *err) {
     const struct dr_step *step = &run->step;
+    enum dr_code code = result->code;
     if (step->kind != DR_STEP_EVICT) {
-        dr_run_deed(run, step->rule, step->what, step->target, code == DR_OK ? DR_STR("ok") : dr_str_of(err->text));
+        dr_run_deed(run, step->rule, step->what, step->target, outcome_text(run, result, err));
     }
     const struct dr_notify *notify = &run->ports->notify;
     if (worth_an_alert(step, code) && notify->ops != NULL && notify->ops->notify != NULL) {
@@ -135,7 +157,7 @@ enum dr_write dr_run_act(struct dr_run *run) {
     struct dr_result result = {.code = DR_OK};
     result.code = perform(run, &result, &err);
     run->report->effects++;
-    tell(run, result.code, &err);
+    tell(run, &result, &err);
     if (result.code != DR_OK) {
         dr_turn_failed(&run->turn, (int)run->step.kind, retry_key(&run->step), result.code, dr_run_now(run));
     }
