@@ -54,39 +54,39 @@ struct sim_event {
 };
 
 struct sim_machine {
-    bool used;
     uint64_t serial;
     struct dr_str id;
     struct dr_str ip;
     struct dr_str node_name;
-    int64_t address; /* within the subnet */
     struct dr_str action_id;
+    struct dr_str replaced_by;
+    int64_t address; /* within the subnet */
     int64_t index;
     size_t type;
     size_t subnet;
     size_t zone;
-    enum dr_market market;
-    enum dr_instance_state state;
     int64_t launched_ms;
-    bool visible;
+    int64_t join_ms; /* running -> Node object, drawn at launch */
+    int64_t kubelet_since_ms;
+    int64_t warned_ms;
+    int64_t hinted_ms;
+    int64_t replaced_ms;
+    int64_t billed_ms; /* paid up to here */
     uint64_t visible_stamp;
     uint64_t lost_stamp;   /* left pending/running */
     uint64_t joined_stamp; /* its Node came into being */
+    uint64_t notice_stamp; /* a warning reached the inbox; 0: none yet */
+    enum dr_market market;
+    enum dr_instance_state state;
     int node;
+    bool used;
+    bool visible;
     bool never_join;
     bool protected_;
     bool kubelet_up;
-    int64_t kubelet_since_ms;
     bool warned;
-    int64_t warned_ms;
-    int64_t hinted_ms;
-    int64_t join_ms; /* running -> Node object, drawn at launch */
     bool refused_name;
-    uint64_t notice_stamp; /* a warning reached the inbox; 0: none yet */
-    struct dr_str replaced_by;
-    int64_t replaced_ms;
     bool replaced_warned; /* it was warned then, not only hinted at */
-    int64_t billed_ms;    /* paid up to here */
 };
 
 struct sim_node {

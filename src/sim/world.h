@@ -171,16 +171,16 @@ enum dr_world_kind { DR_WORKLOAD_DEPLOYMENT, DR_WORKLOAD_DAEMONSET, DR_WORKLOAD_
 struct dr_world_workload {
     struct dr_str ns; /* empty: "default" */
     struct dr_str name;
-    enum dr_world_kind kind;
     int64_t replicas; /* deployments and bare pods; the others have one on every fitting Node */
     struct dr_pod_spec spec;
     struct dr_labels labels; /* empty: app=<name> */
     int64_t priority;        /* higher first in the scheduler */
+    int64_t grace_ms;        /* -1: 30 s */
+    int64_t start_ms;        /* -1: of the options */
+    int64_t stop_ms;         /* -1: of the options; never longer than the grace */
+    enum dr_world_kind kind;
     bool critical;
     bool local_data;
-    int64_t grace_ms;  /* -1: 30 s */
-    int64_t start_ms;  /* -1: of the options */
-    int64_t stop_ms;   /* -1: of the options; never longer than the grace */
     bool stuck_stop;   /* its pods never finish terminating while the machine lives */
     bool image_broken; /* bound, never running */
 };
