@@ -19,6 +19,7 @@ struct dr_runner_process {
     struct dr_ports ports;
     jmp_buf crash;
     bool running;
+    char request_id[16];
     struct dr_tick_report report; /* of its last tick that ended */
 };
 

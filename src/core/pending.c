@@ -27,9 +27,13 @@ struct work {
     int64_t newest_join_ms;
 };
 
+/* Asked of every pod in every tick: the question that most of them answer stands first. */
 static bool waits(const struct dr_pod *pod) {
+    if (!pod->unschedulable) {
+        return false;
+    }
     bool tied_to_a_node = pod->owner == DR_OWNER_DAEMONSET || pod->owner == DR_OWNER_MIRROR;
-    return pod->unschedulable && pod->phase == DR_PHASE_PENDING && pod->node.n == 0 && !pod->deleting && !tied_to_a_node;
+    return pod->phase == DR_PHASE_PENDING && pod->node.n == 0 && !pod->deleting && !tied_to_a_node;
 }
 
 static bool is_successor(const struct dr_state *state, const struct dr_pod *pod) {
