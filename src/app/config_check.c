@@ -4,8 +4,7 @@
 #define MAX_VALUE_BYTES 8192
 
 static struct dr_origin origin_of(const struct dr_settings *settings, const struct dr_key *key) {
-    size_t n;
-    return settings->origins[key - dr_config_keys(&n)];
+    return settings->origins[dr_settings_key_index(key)];
 }
 
 struct check {
@@ -19,7 +18,7 @@ static const struct dr_key *other_key(const char *what, const struct dr_key *sel
     while (rest.n > 0) {
         size_t end = dr_str_find(rest, ' ');
         struct dr_str word = dr_str_sub(rest, 0, end);
-        const struct dr_key *key = dr_config_key_find(dr_str_ends(word, ":") ? dr_str_sub(word, 0, word.n - 1) : word);
+        const struct dr_key *key = dr_settings_key_find(dr_str_ends(word, ":") ? dr_str_sub(word, 0, word.n - 1) : word);
         if (key != NULL && key != self) {
             return key;
         }
@@ -30,7 +29,7 @@ static const struct dr_key *other_key(const char *what, const struct dr_key *sel
 
 static struct dr_str value_of(const struct dr_settings *settings, const struct dr_key *key, struct dr_buf *buf) {
     dr_buf_clear(buf);
-    dr_config_get(&settings->cfg, key, buf);
+    dr_settings_get(settings, key, buf);
     return dr_buf_str(buf);
 }
 
@@ -38,7 +37,7 @@ static struct dr_str value_of(const struct dr_settings *settings, const struct d
 static void on_contradiction(void *self, const char *path, const char *what) {
     struct check *check = self;
     const struct dr_settings *settings = check->settings;
-    const struct dr_key *key = dr_config_key_find(dr_str_of(path));
+    const struct dr_key *key = dr_settings_key_find(dr_str_of(path));
     struct dr_arena *arena = check->reports->arena;
     struct dr_str text;
     struct dr_origin origin = dr_str_is(dr_str_of(path), "custom") ? settings->custom_origin : (struct dr_origin){DR_ORIGIN_DEFAULT, 0, 0};
@@ -74,6 +73,7 @@ static void on_contradiction(void *self, const char *path, const char *what) {
 void dr_settings_check(const struct dr_settings *settings, struct dr_reports *reports) {
     struct check check = {settings, reports};
     dr_config_check(&settings->cfg, on_contradiction, &check);
+    dr_live_config_check(&settings->live, on_contradiction, &check);
 }
 
 void dr_settings_put_origin(const struct dr_settings *settings, struct dr_origin origin, const struct dr_key *key, struct dr_buf *buf) {

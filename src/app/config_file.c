@@ -1,5 +1,6 @@
 #include "app/config_file.h"
 
+#include <stdint.h>
 #include <string.h>
 
 #include "app/nearest.h"
@@ -13,10 +14,66 @@ struct walk {
     struct dr_reports *reports;
 };
 
-static size_t key_index(const struct dr_key *key) {
+/* ---- the two tables as one ---- */
+
+static size_t core_key_n(void) {
     size_t n;
-    return (size_t)(key - dr_config_keys(&n));
+    dr_config_keys(&n);
+    return n;
 }
+
+size_t dr_settings_key_n(void) {
+    size_t n;
+    dr_live_keys(&n);
+    return core_key_n() + n;
+}
+
+const struct dr_key *dr_settings_key(size_t i) {
+    size_t n;
+    const struct dr_key *core = dr_config_keys(&n);
+    return i < n ? &core[i] : &dr_live_keys(&n)[i - core_key_n()];
+}
+
+/* Is the key one of the core's? */
+static bool is_core(const struct dr_key *key) {
+    size_t n;
+    const struct dr_key *core = dr_config_keys(&n);
+    return (uintptr_t)key >= (uintptr_t)core && (uintptr_t)key < (uintptr_t)(core + n);
+}
+
+size_t dr_settings_key_index(const struct dr_key *key) {
+    size_t n;
+    const struct dr_key *first = is_core(key) ? dr_config_keys(&n) : dr_live_keys(&n);
+    return (size_t)(key - first) + (is_core(key) ? 0 : core_key_n());
+}
+
+const struct dr_key *dr_settings_key_find(struct dr_str path) {
+    const struct dr_key *key = dr_config_key_find(path);
+    size_t n;
+    const struct dr_key *keys = dr_live_keys(&n);
+    for (size_t i = 0; i < n && key == NULL; i++) {
+        key = dr_str_is(path, keys[i].path) ? &keys[i] : NULL;
+    }
+    return key;
+}
+
+void dr_settings_get(const struct dr_settings *settings, const struct dr_key *key, struct dr_buf *buf) {
+    if (is_core(key)) {
+        dr_config_get(&settings->cfg, key, buf);
+    } else {
+        dr_key_get(&settings->live, key, buf);
+    }
+}
+
+struct dr_strs dr_settings_list(const struct dr_settings *settings, const struct dr_key *key) {
+    return is_core(key) ? dr_key_list(&settings->cfg, key) : dr_key_list(&settings->live, key);
+}
+
+static int set_key(struct dr_settings *settings, struct dr_arena *arena, const struct dr_key *key, struct dr_str text, struct dr_err *err) {
+    return is_core(key) ? dr_config_set(&settings->cfg, arena, key, text, err) : dr_key_set(&settings->live, arena, key, text, err);
+}
+
+/* ---- defaults ---- */
 
 /* Values that the preset has in common with the default are called default. */
 static void set_origins(struct dr_settings *settings) {
@@ -38,30 +95,36 @@ static void set_origins(struct dr_settings *settings) {
     }
     dr_buf_deinit(&a);
     dr_buf_deinit(&b);
+    for (size_t i = n; i < dr_settings_key_n(); i++) {
+        settings->origins[i] = (struct dr_origin){DR_ORIGIN_DEFAULT, 0, 0};
+    }
     bool custom = dr_config_custom_n(&settings->cfg) > 0;
     settings->custom_origin = (struct dr_origin){custom ? DR_ORIGIN_PRESET : DR_ORIGIN_DEFAULT, 0, 0};
 }
 
 void dr_settings_init(struct dr_settings *settings, struct dr_arena *arena, enum dr_preset preset, enum dr_origin_kind origin) {
-    size_t n;
-    dr_config_keys(&n);
     *settings = (struct dr_settings){.preset = preset, .preset_origin = {origin, 0, 0}};
-    settings->origins = DR_NEW_N(arena, struct dr_origin, n);
+    settings->origins = DR_NEW_N(arena, struct dr_origin, dr_settings_key_n());
     dr_config_init(&settings->cfg, preset);
+    dr_live_config_init(&settings->live);
     set_origins(settings);
 }
 
-/* A list in the file as the text that the key table reads: "[zone, age]". NULL text: an element is no single value. */
+/* A list in the file as the text that the key table reads: "[zone, age]"; a mapping: "[name=value]". NULL text: an element is no single value. */
 static struct dr_str list_text(struct dr_arena *arena, const struct dr_yaml *list) {
     struct dr_buf buf;
     dr_buf_init(&buf, MAX_VALUE_BYTES);
     dr_buf_putc(&buf, '[');
     for (const struct dr_yaml *item = list->child; item != NULL; item = item->next) {
-        if (item->kind != DR_YAML_SCALAR) {
+        bool comma = dr_str_find(item->text, ',') < item->text.n; /* would be read as two */
+        if (item->kind != DR_YAML_SCALAR || comma) {
             dr_buf_deinit(&buf);
             return DR_STR_NONE;
         }
         dr_buf_puts(&buf, item == list->child ? "" : ", ");
+        if (list->kind == DR_YAML_MAPPING) {
+            dr_buf_fmt(&buf, "%.*s=", DR_FMT(item->key->text));
+        }
         dr_buf_put_str(&buf, item->text);
     }
     dr_buf_putc(&buf, ']');
@@ -85,7 +148,9 @@ static bool value_text(struct walk *w, struct dr_str path, const struct dr_yaml 
         return false;
     }
     *ret = value->kind == DR_YAML_SCALAR ? value->text : DR_STR_NONE;
-    if (value->kind == DR_YAML_SEQUENCE && key->type == DR_KEY_ENUM_LIST) {
+    bool list = key->type == DR_KEY_LIST || key->type == DR_KEY_ENUM_LIST;
+    bool mapping = key->type == DR_KEY_LIST && key->choices != NULL;
+    if ((list && value->kind == DR_YAML_SEQUENCE) || (mapping && value->kind == DR_YAML_MAPPING)) {
         *ret = list_text(w->arena, value);
     }
     if (ret->p == NULL) {
@@ -101,11 +166,11 @@ static void apply_key(struct walk *w, struct dr_str path, const struct dr_yaml *
     if (!value_text(w, path, value, key, &text)) {
         return;
     }
-    if (dr_config_set(&w->settings->cfg, w->arena, key, text, &err) < 0) {
+    if (set_key(w->settings, w->arena, key, text, &err) < 0) {
         dr_reports_add(w->reports, value->line, value->column, "%.*s: %s", DR_FMT(path), err.text);
         return;
     }
-    w->settings->origins[key_index(key)] = (struct dr_origin){DR_ORIGIN_FILE, value->line, value->column};
+    w->settings->origins[dr_settings_key_index(key)] = (struct dr_origin){DR_ORIGIN_FILE, value->line, value->column};
 }
 
 /* ---- unknown keys ---- */
@@ -122,10 +187,8 @@ static struct dr_str name_under(struct dr_str path, struct dr_str prefix) {
 }
 
 static bool is_section(struct dr_str path) {
-    size_t n;
-    const struct dr_key *keys = dr_config_keys(&n);
-    for (size_t i = 0; i < n; i++) {
-        if (name_under(dr_str_of(keys[i].path), path).n > 0) {
+    for (size_t i = 0; i < dr_settings_key_n(); i++) {
+        if (name_under(dr_str_of(dr_settings_key(i)->path), path).n > 0) {
             return true;
         }
     }
@@ -134,12 +197,10 @@ static bool is_section(struct dr_str path) {
 
 /* A key of another section that ends in the same name: people remember "cooldown", not where it stands. */
 static const struct dr_key *key_ending_in(struct dr_str name) {
-    size_t n;
-    const struct dr_key *keys = dr_config_keys(&n);
-    for (size_t i = 0; i < n; i++) {
-        struct dr_str path = dr_str_of(keys[i].path);
+    for (size_t i = 0; i < dr_settings_key_n(); i++) {
+        struct dr_str path = dr_str_of(dr_settings_key(i)->path);
         if (path.n > name.n && path.p[path.n - name.n - 1] == '.' && dr_str_eq(dr_str_sub(path, path.n - name.n, path.n), name)) {
-            return &keys[i];
+            return dr_settings_key(i);
         }
     }
     return NULL;
@@ -148,10 +209,8 @@ static const struct dr_key *key_ending_in(struct dr_str name) {
 static void report_unknown(struct walk *w, struct dr_str prefix, struct dr_str path, const struct dr_yaml *key) {
     struct dr_nearest nearest;
     dr_nearest_init(&nearest, key->text);
-    size_t n;
-    const struct dr_key *keys = dr_config_keys(&n);
-    for (size_t i = 0; i < n; i++) {
-        dr_nearest_try(&nearest, name_under(dr_str_of(keys[i].path), prefix));
+    for (size_t i = 0; i < dr_settings_key_n(); i++) {
+        dr_nearest_try(&nearest, name_under(dr_str_of(dr_settings_key(i)->path), prefix));
     }
     if (prefix.n == 0) {
         dr_nearest_try(&nearest, DR_STR("preset"));
@@ -277,7 +336,7 @@ static void apply_section(struct walk *w, struct dr_str prefix, const struct dr_
     for (const struct dr_yaml *value = mapping->child; value != NULL; value = value->next) {
         struct dr_str name = value->key->text;
         struct dr_str path = prefix.n == 0 ? name : dr_str_fmt(w->arena, "%.*s.%.*s", DR_FMT(prefix), DR_FMT(name));
-        const struct dr_key *key = dr_config_key_find(path);
+        const struct dr_key *key = dr_settings_key_find(path);
         if (prefix.n == 0 && dr_str_is(name, "preset")) {
             continue; /* came first */
         }
@@ -321,16 +380,18 @@ static const char *env_find(const char *const *env, const char *name) {
 }
 
 static void apply_env(struct walk *w, const char *const *env) {
-    size_t n;
-    const struct dr_key *keys = dr_config_keys(&n);
-    for (size_t i = 0; i < n; i++) {
-        const char *value = keys[i].env == NULL ? NULL : env_find(env, keys[i].env);
+    for (size_t i = 0; i < dr_settings_key_n(); i++) {
+        const struct dr_key *key = dr_settings_key(i);
+        const char *value = key->env == NULL ? NULL : env_find(env, key->env);
         struct dr_err err;
         if (value == NULL) {
             continue;
         }
-        if (dr_config_set_env(&w->settings->cfg, w->arena, &keys[i], dr_str_of(value), &err) < 0) {
-            dr_reports_add_at(w->reports, "environment", "%s: %s", keys[i].env, err.text);
+        struct dr_str text = dr_str_of(value);
+        int result = is_core(key) ? dr_config_set_env(&w->settings->cfg, w->arena, key, text, &err)
+                                  : dr_key_set(&w->settings->live, w->arena, key, text, &err);
+        if (result < 0) {
+            dr_reports_add_at(w->reports, "environment", "%s: %s", key->env, err.text);
         } else {
             w->settings->origins[i] = (struct dr_origin){DR_ORIGIN_ENVIRONMENT, 0, 0};
         }

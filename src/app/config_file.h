@@ -2,10 +2,11 @@
 #define DR_APP_CONFIG_FILE_H
 
 /*
- * The configuration as a person gives it: preset, YAML file, environment, in that order, through the one table of keys (core/config.h). Where every value came from
+ * The configuration as a person gives it: preset, YAML file, environment, in that order, through the tables of keys (core/config.h, app/live_config.h). Where every value came from
  * is kept. Everything that is wrong is reported at once as "file:line:column: key: value: what is allowed"; nothing is used from a configuration with a mistake.
  */
 
+#include "app/live_config.h"
 #include "app/reports.h"
 #include "app/yaml.h"
 #include "core/config.h"
@@ -20,12 +21,23 @@ struct dr_origin {
 
 struct dr_settings {
     struct dr_config cfg;
+    struct dr_live_config live;
     enum dr_preset preset;
     struct dr_origin preset_origin;
     struct dr_origin custom_origin;
-    struct dr_origin *origins; /* one per key, in the order of dr_config_keys() */
+    struct dr_origin *origins; /* one per key, in the order of dr_settings_key() */
     const char *file;          /* NULL: none was given */
 };
+
+/* All keys: those of the core first, then those of the adapters. */
+size_t dr_settings_key_n(void);
+const struct dr_key *dr_settings_key(size_t i);
+size_t dr_settings_key_index(const struct dr_key *key);
+const struct dr_key *dr_settings_key_find(struct dr_str path); /* NULL: none */
+/* The value as the reader would take it. */
+void dr_settings_get(const struct dr_settings *settings, const struct dr_key *key, struct dr_buf *buf);
+/* The list of a DR_KEY_LIST. */
+struct dr_strs dr_settings_list(const struct dr_settings *settings, const struct dr_key *key);
 
 struct dr_settings_source {
     const char *file;       /* NULL: none */

@@ -101,29 +101,39 @@ static void put_custom_yaml(const struct dr_settings *settings, struct dr_buf *b
     dr_buf_deinit(&value);
 }
 
+static void put_list(struct dr_buf *buf, struct dr_strs list) {
+    dr_buf_putc(buf, '[');
+    for (size_t i = 0; i < list.n; i++) {
+        dr_buf_puts(buf, i == 0 ? "" : ", ");
+        put_scalar(buf, list.v[i]);
+    }
+    dr_buf_putc(buf, ']');
+}
+
 void dr_config_put_yaml(const struct dr_settings *settings, struct dr_buf *buf) {
     size_t line = buf->n;
     dr_buf_fmt(buf, "preset: %s", dr_preset_name(settings->preset));
     put_comment(buf, line, settings, settings->preset_origin, NULL);
-    size_t n;
-    const struct dr_key *keys = dr_config_keys(&n);
     const char *before = "";
     struct dr_buf value;
     dr_buf_init(&value, MAX_VALUE_BYTES);
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < dr_settings_key_n(); i++) {
+        const struct dr_key *key = dr_settings_key(i);
         const char *name;
-        size_t depth = open_sections(buf, before, keys[i].path, &name);
-        before = keys[i].path;
+        size_t depth = open_sections(buf, before, key->path, &name);
+        before = key->path;
         dr_buf_clear(&value);
-        dr_config_get(&settings->cfg, &keys[i], &value);
+        dr_settings_get(settings, key, &value);
         line = buf->n;
         dr_buf_fmt(buf, "%*s%s: ", (int)(2 * depth), "", name);
-        if (keys[i].type == DR_KEY_ENUM_LIST) {
+        if (key->type == DR_KEY_LIST) {
+            put_list(buf, dr_settings_list(settings, key));
+        } else if (key->type == DR_KEY_ENUM_LIST) {
             dr_buf_put_str(buf, dr_buf_str(&value)); /* already a list in YAML */
         } else {
             put_scalar(buf, dr_buf_str(&value));
         }
-        put_comment(buf, line, settings, settings->origins[i], &keys[i]);
+        put_comment(buf, line, settings, settings->origins[i], key);
     }
     dr_buf_deinit(&value);
     put_custom_yaml(settings, buf);
@@ -132,22 +142,21 @@ void dr_config_put_yaml(const struct dr_settings *settings, struct dr_buf *buf) 
 /* ---- JSON ---- */
 
 void dr_config_put_json(const struct dr_settings *settings, struct dr_jsonw *w) {
-    size_t n;
-    const struct dr_key *keys = dr_config_keys(&n);
     struct dr_buf text;
     dr_buf_init(&text, MAX_VALUE_BYTES);
     dr_jsonw_object(w);
     dr_jsonw_kv_cstr(w, "preset", dr_preset_name(settings->preset));
     dr_jsonw_key(w, "values");
     dr_jsonw_object(w);
-    for (size_t i = 0; i < n; i++) {
-        dr_jsonw_key(w, keys[i].path);
+    for (size_t i = 0; i < dr_settings_key_n(); i++) {
+        const struct dr_key *key = dr_settings_key(i);
+        dr_jsonw_key(w, key->path);
         dr_jsonw_object(w);
         dr_buf_clear(&text);
-        dr_config_get(&settings->cfg, &keys[i], &text);
+        dr_settings_get(settings, key, &text);
         dr_jsonw_kv_str(w, "value", dr_buf_str(&text));
         dr_buf_clear(&text);
-        dr_settings_put_origin(settings, settings->origins[i], &keys[i], &text);
+        dr_settings_put_origin(settings, settings->origins[i], key, &text);
         dr_jsonw_kv_str(w, "origin", dr_buf_str(&text));
         dr_jsonw_end(w);
     }
@@ -230,6 +239,18 @@ static void put_type(struct dr_jsonw *w, const struct dr_key *key) {
         dr_jsonw_kv_cstr(w, "type", "string");
         dr_jsonw_kv_i64(w, "minLength", key->min);
         dr_jsonw_kv_i64(w, "maxLength", key->max);
+        break;
+    case DR_KEY_SECRET:
+        dr_jsonw_kv_cstr(w, "type", "string");
+        dr_jsonw_kv_cstr(w, "pattern", "^$|^(file|ssm|secretsmanager):.+$");
+        break;
+    case DR_KEY_LIST:
+        if (key->choices == NULL) {
+            dr_jsonw_kv_cstr(w, "type", "array");
+        } else {
+            put_types(w, "array", "object");
+        }
+        dr_jsonw_kv_i64(w, "maxItems", key->max);
         break;
     case DR_KEY_ENUM_LIST:
         dr_jsonw_kv_cstr(w, "type", "array");
@@ -318,6 +339,8 @@ void dr_config_put_schema(struct dr_jsonw *w) {
     }
     dr_jsonw_end(w);
     dr_jsonw_end(w);
+    put_section(w, keys, n, 0, 0);
+    keys = dr_live_keys(&n);
     put_section(w, keys, n, 0, 0);
     put_custom_schema(w);
     dr_jsonw_end(w);

@@ -7,7 +7,8 @@
 
 static const char intro[] =
     "# Configuration\n\n"
-    "This page is made by `drover config --reference` from the table of keys in `src/core/config_keys.c`; a test compares the two.\n\n"
+    "This page is made by `drover config --reference` from the tables of keys in `src/core/config_keys.c` and `src/app/live_config.c`; a "
+    "test compares.\n\n"
     "One YAML file, given with `-c`. What it leaves out comes from the preset (`preset:` or `--preset`, `default` if neither is given); "
     "variables of the\n"
     "environment override both. `drover config -c FILE` prints what results, with the origin of every value, in a form that can be used as "
@@ -74,23 +75,25 @@ static struct dr_str section_of(const char *path) {
 }
 
 static void put_keys(struct dr_buf *buf) {
-    struct dr_config cfg;
-    dr_config_init(&cfg, DR_PRESET_DEFAULT);
-    size_t n;
-    const struct dr_key *keys = dr_config_keys(&n);
+    struct dr_arena arena;
+    dr_arena_init(&arena, 0);
+    struct dr_settings settings;
+    dr_settings_init(&settings, &arena, DR_PRESET_DEFAULT, DR_ORIGIN_DEFAULT);
     struct dr_buf value;
     dr_buf_init(&value, MAX_VALUE_BYTES);
-    for (size_t i = 0; i < n; i++) {
-        struct dr_str section = section_of(keys[i].path);
-        if (i == 0 || !dr_str_eq(section, section_of(keys[i - 1].path))) {
+    for (size_t i = 0; i < dr_settings_key_n(); i++) {
+        const struct dr_key *key = dr_settings_key(i);
+        struct dr_str section = section_of(key->path);
+        if (i == 0 || !dr_str_eq(section, section_of(dr_settings_key(i - 1)->path))) {
             dr_buf_fmt(buf, "\n## %.*s\n\n| key | default | allowed | variable | meaning |\n|---|---|---|---|---|\n",
                        DR_FMT(section.n == 0 ? DR_STR("General") : section));
         }
         dr_buf_clear(&value);
-        dr_config_get(&cfg, &keys[i], &value);
-        put_row(buf, &keys[i], dr_buf_str(&value), true);
+        dr_settings_get(&settings, key, &value);
+        put_row(buf, key, dr_buf_str(&value), true);
     }
     dr_buf_deinit(&value);
+    dr_arena_deinit(&arena);
 }
 
 static void put_custom_keys(struct dr_buf *buf) {

@@ -143,6 +143,8 @@ enum dr_key_type {
     DR_KEY_STR,       /* text; `min` and `max` are lengths; with `choices`: letters, digits, '.', '_' and '-' only */
     DR_KEY_ENUM_LIST, /* [zone, age]: several of `choices`, each once */
     DR_KEY_COMPARE,   /* an operator */
+    DR_KEY_LIST,      /* [a, b]: up to `max` texts, as struct dr_strs; with `choices`, an example "name=value", each is of that form */
+    DR_KEY_SECRET,    /* where a secret is kept, never the secret: file:PATH, ssm:NAME, secretsmanager:ID; may be empty */
 };
 
 /* One key of the table. */
@@ -158,6 +160,14 @@ struct dr_key {
     size_t offset;       /* where the value stands in struct dr_config (struct dr_custom for the keys of custom signals) */
     size_t flag;         /* offset of the bool that says "off" (custom signals: "given"); 0: none */
 };
+
+/*
+ * Value of any key of any table: `base` is the structure that the key's offset is of. As dr_config_set and dr_config_get, which are for struct dr_config.
+ * A secret that was written where its place belongs is not repeated in the error.
+ */
+int dr_key_set(void *base, struct dr_arena *arena, const struct dr_key *key, struct dr_str text, struct dr_err *err);
+void dr_key_get(const void *base, const struct dr_key *key, struct dr_buf *buf);
+struct dr_strs dr_key_list(const void *base, const struct dr_key *key); /* of a DR_KEY_LIST */
 
 /* The table, in the order of the reference page. */
 const struct dr_key *dr_config_keys(size_t *ret_n);

@@ -109,6 +109,8 @@ static bool parse_number(const struct dr_key *key, struct dr_str text, int64_t *
     case DR_KEY_STR:
     case DR_KEY_ENUM_LIST:
     case DR_KEY_COMPARE:
+    case DR_KEY_LIST:
+    case DR_KEY_SECRET:
         break;
     }
     return false;
@@ -182,10 +184,23 @@ void dr_config_key_allowed(const struct dr_key *key, struct dr_buf *buf) {
         dr_buf_puts(buf, ", each at most once");
         break;
     case DR_KEY_STR:
-        dr_buf_fmt(buf, "a text of %d to %d characters", (int)key->min, (int)key->max);
+        if (key->min == 0) {
+            dr_buf_fmt(buf, "a text of up to %d characters", (int)key->max);
+        } else {
+            dr_buf_fmt(buf, "a text of %d to %d characters", (int)key->min, (int)key->max);
+        }
         if (key->choices != NULL) {
             dr_buf_puts(buf, ": letters, digits, '.', '_' and '-'");
         }
+        break;
+    case DR_KEY_LIST:
+        dr_buf_fmt(buf, "a list of up to %d texts", (int)key->max);
+        if (key->choices != NULL) {
+            dr_buf_fmt(buf, " such as %s, or a mapping", key->choices);
+        }
+        break;
+    case DR_KEY_SECRET:
+        dr_buf_puts(buf, "where the secret is kept: file:PATH, ssm:NAME or secretsmanager:ID");
         break;
     }
 }
@@ -194,8 +209,10 @@ static int refuse(const struct dr_key *key, struct dr_str text, struct dr_err *e
     struct dr_buf buf;
     dr_buf_init(&buf, 256);
     dr_config_key_allowed(key, &buf);
-    struct dr_str shown = dr_str_sub(text, 0, 60);
-    int r = dr_fail(err, DR_E_INVALID, "%.*s%s: must be %.*s", DR_FMT(shown), shown.n < text.n ? "..." : "", DR_FMT(dr_buf_str(&buf)));
+    /* Somebody may have written the secret itself. */
+    struct dr_str shown = key->type == DR_KEY_SECRET ? DR_STR("***") : dr_str_sub(text, 0, 60);
+    int r = dr_fail(err, DR_E_INVALID, "%.*s%s: must be %.*s", DR_FMT(shown), shown.n < text.n && key->type != DR_KEY_SECRET ? "..." : "",
+                    DR_FMT(dr_buf_str(&buf)));
     dr_buf_deinit(&buf);
     return r;
 }
@@ -268,6 +285,41 @@ static int set_order(struct dr_config *cfg, const struct dr_key *key, struct dr_
     return 0;
 }
 
+/* Elements end at commas; whoever has one with a comma in it cannot write it. `choices` says that each has a name: "name=value". */
+static int set_list(char *base, struct dr_arena *arena, const struct dr_key *key, struct dr_str text, struct dr_err *err) {
+    struct dr_str rest = dr_str_trim(text);
+    if (dr_str_starts(rest, "[") && dr_str_ends(rest, "]")) {
+        rest = dr_str_trim(dr_str_sub(rest, 1, rest.n - 1));
+    }
+    struct dr_str *items = DR_NEW_N(arena, struct dr_str, (size_t)key->max);
+    struct dr_strs list = {items, 0};
+    bool more = rest.n > 0;
+    while (more) {
+        size_t comma = dr_str_find(rest, ',');
+        struct dr_str item = dr_str_trim(dr_str_sub(rest, 0, comma));
+        size_t equals = dr_str_find(item, '=');
+        bool fits = item.n > 0 && list.n < (size_t)key->max && (key->choices == NULL || (equals > 0 && equals < item.n));
+        if (!fits || dr_strs_has(list, item)) {
+            return refuse(key, text, err);
+        }
+        items[list.n++] = dr_str_dup(arena, item);
+        more = comma < rest.n;
+        rest = dr_str_sub(rest, comma + 1, rest.n);
+    }
+    memcpy(base + key->offset, &list, sizeof list);
+    return 0;
+}
+
+static int set_secret(char *base, struct dr_arena *arena, const struct dr_key *key, struct dr_str text, struct dr_err *err) {
+    size_t colon = dr_str_find(text, ':');
+    struct dr_str kind = dr_str_sub(text, 0, colon);
+    bool known = dr_str_is(kind, "file") || dr_str_is(kind, "ssm") || dr_str_is(kind, "secretsmanager");
+    if (text.n > 0 && (!known || colon + 1 >= text.n)) {
+        return refuse(key, text, err);
+    }
+    return set_str(base, arena, key, text, err);
+}
+
 static int set_word(char *base, const struct dr_key *key, struct dr_str text, struct dr_err *err) {
     if (key->type == DR_KEY_BOOL) {
         bool value = dr_str_is(text, "true");
@@ -290,7 +342,7 @@ static int set_word(char *base, const struct dr_key *key, struct dr_str text, st
     return 0;
 }
 
-static int set(void *base, struct dr_arena *arena, const struct dr_key *key, struct dr_str text, struct dr_err *err) {
+int dr_key_set(void *base, struct dr_arena *arena, const struct dr_key *key, struct dr_str text, struct dr_err *err) {
     struct dr_str trimmed = dr_str_trim(text);
     switch (key->type) {
     case DR_KEY_INT:
@@ -300,6 +352,10 @@ static int set(void *base, struct dr_arena *arena, const struct dr_key *key, str
         return set_number(base, key, trimmed, err);
     case DR_KEY_STR:
         return set_str(base, arena, key, trimmed, err);
+    case DR_KEY_LIST:
+        return set_list(base, arena, key, trimmed, err);
+    case DR_KEY_SECRET:
+        return set_secret(base, arena, key, trimmed, err);
     case DR_KEY_ENUM_LIST:
         return set_order(base, key, trimmed, err);
     case DR_KEY_BOOL:
@@ -311,7 +367,7 @@ static int set(void *base, struct dr_arena *arena, const struct dr_key *key, str
 }
 
 int dr_config_set(struct dr_config *cfg, struct dr_arena *arena, const struct dr_key *key, struct dr_str text, struct dr_err *err) {
-    if (set(cfg, arena, key, text, err) < 0) {
+    if (dr_key_set(cfg, arena, key, text, err) < 0) {
         return -1;
     }
     dr_config_windows(cfg);
@@ -331,12 +387,30 @@ int dr_config_set_env(struct dr_config *cfg, struct dr_arena *arena, const struc
 }
 
 int dr_custom_set(struct dr_custom *custom, struct dr_arena *arena, const struct dr_key *key, struct dr_str text, struct dr_err *err) {
-    return set(custom, arena, key, text, err);
+    return dr_key_set(custom, arena, key, text, err);
 }
 
 /* ---- get ---- */
 
-static void get(const char *base, const struct dr_key *key, struct dr_buf *buf) {
+struct dr_strs dr_key_list(const void *base, const struct dr_key *key) {
+    DR_ASSERT(key->type == DR_KEY_LIST);
+    struct dr_strs list;
+    memcpy(&list, (const char *)base + key->offset, sizeof list);
+    return list;
+}
+
+static void get_list(const void *base, const struct dr_key *key, struct dr_buf *buf) {
+    struct dr_strs list = dr_key_list(base, key);
+    dr_buf_putc(buf, '[');
+    for (size_t i = 0; i < list.n; i++) {
+        dr_buf_puts(buf, i == 0 ? "" : ", ");
+        dr_buf_put_str(buf, list.v[i]);
+    }
+    dr_buf_putc(buf, ']');
+}
+
+void dr_key_get(const void *object, const struct dr_key *key, struct dr_buf *buf) {
+    const char *base = object;
     switch (key->type) {
     case DR_KEY_INT:
     case DR_KEY_SPAN:
@@ -347,6 +421,10 @@ static void get(const char *base, const struct dr_key *key, struct dr_buf *buf) 
         put_number(key, value, buf);
         return;
     }
+    case DR_KEY_LIST:
+        get_list(base, key, buf);
+        return;
+    case DR_KEY_SECRET:
     case DR_KEY_STR: {
         struct dr_str value;
         memcpy(&value, base + key->offset, sizeof value);
@@ -397,12 +475,12 @@ void dr_config_get(const struct dr_config *cfg, const struct dr_key *key, struct
     if (flag_of(cfg, key)) {
         dr_buf_puts(buf, key->choices);
     } else {
-        get((const char *)cfg, key, buf);
+        dr_key_get(cfg, key, buf);
     }
 }
 
 void dr_custom_get(const struct dr_custom *custom, const struct dr_key *key, struct dr_buf *buf) {
     if (key->flag == 0 || flag_of(custom, key)) {
-        get((const char *)custom, key, buf);
+        dr_key_get(custom, key, buf);
     }
 }

@@ -19,12 +19,11 @@ static int apply(struct dr_arena *arena, struct dr_str text, struct dr_reports *
 
 /* Values as text, without their origin. */
 static void put_values(const struct dr_settings *settings, struct dr_buf *buf) {
-    size_t n;
-    const struct dr_key *keys = dr_config_keys(&n);
-    for (size_t i = 0; i < n; i++) {
-        dr_config_get(&settings->cfg, &keys[i], buf);
+    for (size_t i = 0; i < dr_settings_key_n(); i++) {
+        dr_settings_get(settings, dr_settings_key(i), buf);
         dr_buf_putc(buf, '\n');
     }
+    size_t n;
     const struct dr_key *custom_keys = dr_custom_keys(&n);
     for (size_t i = 0; i < dr_config_custom_n(&settings->cfg); i++) {
         struct dr_custom custom = dr_config_custom(&settings->cfg, i);

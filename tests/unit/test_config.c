@@ -111,6 +111,12 @@ static struct dr_str another_value(struct dr_arena *arena, const struct dr_confi
     case DR_KEY_STR:
         candidates[0] = "abc", candidates[1] = "abd";
         break;
+    case DR_KEY_LIST:
+        candidates[0] = "[a=b, c=d]", candidates[1] = "[a=b]";
+        break;
+    case DR_KEY_SECRET:
+        candidates[0] = "file:a", candidates[1] = "ssm:b";
+        break;
     case DR_KEY_ENUM_LIST:
         candidates[0] = "[age, zone]", candidates[1] = "[age]";
         break;

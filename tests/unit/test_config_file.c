@@ -52,13 +52,12 @@ static void check_wrong(const char *yaml, const char *expected) {
 
 /* Value and origin of a key: "5m, f.yaml:2". */
 static struct dr_str value(struct loaded *l, const char *path) {
-    const struct dr_key *key = dr_config_key_find(dr_str_of(path));
+    const struct dr_key *key = dr_settings_key_find(dr_str_of(path));
     CHECK(key != NULL);
-    size_t n;
-    size_t i = (size_t)(key - dr_config_keys(&n));
+    size_t i = dr_settings_key_index(key);
     struct dr_buf buf;
     dr_buf_init(&buf, 8192);
-    dr_config_get(&l->settings.cfg, key, &buf);
+    dr_settings_get(&l->settings, key, &buf);
     dr_buf_puts(&buf, ", ");
     dr_settings_put_origin(&l->settings, l->settings.origins[i], key, &buf);
     struct dr_str text = dr_str_dup(&l->arena, dr_buf_str(&buf));
@@ -254,7 +253,9 @@ TEST(config_file, printed_configuration_reads_back_the_same) {
         load(&first,
              "scaleUp: {cpu: {threshold: 33.5%}, pending: {for: 'off'}}\n"
              "signals: {cpu: {query: \"x # y: 'z' \\t end\"}, memory: {query: \"[it''s] - {a: b}\"}}\n"
-             "custom: [{name: q, query: \"a: b # c\", above: 1.25}]\n",
+             "custom: [{name: q, query: \"a: b # c\", above: 1.25}]\n"
+             "ec2: {tags: {drover.dev/cluster: a b, 'x: y': '#1'}, taints: ['a=b:NoSchedule', '[x=y']}\n"
+             "kubernetes: {token: 'ssm:/drover/token', endpoint: 'https://[::1]:6443'}\n",
              presets[i], NULL);
         CHECK_EQ_CSTR(first.text.p == NULL ? "" : first.text.p, "");
         struct dr_buf printed;
@@ -263,15 +264,13 @@ TEST(config_file, printed_configuration_reads_back_the_same) {
         struct loaded second;
         load(&second, printed.p, NULL, NULL);
         CHECK_EQ_CSTR(second.text.p == NULL ? "" : second.text.p, "");
-        size_t n;
-        const struct dr_key *keys = dr_config_keys(&n);
-        for (size_t k = 0; k < n; k++) {
+        for (size_t k = 0; k < dr_settings_key_n(); k++) {
             struct dr_buf a;
             struct dr_buf b;
             dr_buf_init(&a, 8192);
             dr_buf_init(&b, 8192);
-            dr_config_get(&first.settings.cfg, &keys[k], &a);
-            dr_config_get(&second.settings.cfg, &keys[k], &b);
+            dr_settings_get(&first.settings, dr_settings_key(k), &a);
+            dr_settings_get(&second.settings, dr_settings_key(k), &b);
             CHECK_EQ_CSTR(b.p == NULL ? "" : b.p, a.p == NULL ? "" : a.p);
             dr_buf_deinit(&a);
             dr_buf_deinit(&b);
