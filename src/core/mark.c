@@ -51,7 +51,7 @@ static bool worth_waiting(struct dr_machine *m, const struct dr_worker *worker) 
 /* Rule 15: what joined, or was given a pod, after it was chosen is drained before the call. An interrupted machine had its drain; a mark that its action drained is empty. */
 static bool drain_first(struct dr_machine *m, struct dr_step *ret, const struct dr_worker *worker, bool *ret_wait) {
     *ret_wait = false;
-    if (worker->node == NULL || worker->interrupted || !m->view->snap->pods_part.known || !worth_waiting(m, worker)) {
+    if (worker->node == NULL || worker->interrupted || !worth_waiting(m, worker)) {
         return false;
     }
     bool drained;
@@ -66,6 +66,14 @@ static bool drain_first(struct dr_machine *m, struct dr_step *ret, const struct 
     return false;
 }
 
+/* Whether it joined meanwhile is known only when everything that says so could be read. An interrupted machine goes anyway: nothing is gained by waiting. */
+static bool can_tell(const struct dr_machine *m, struct dr_str id) {
+    const struct dr_snapshot *snap = m->view->snap;
+    const struct dr_record *record = dr_state_record(m->view->state, id);
+    bool interrupted = record != NULL && record->kind == DR_EVENT_WARNING;
+    return interrupted || (snap->instances_part.known && snap->nodes_part.known && snap->pods_part.known);
+}
+
 static bool roll_forward(struct dr_machine *m, struct dr_step *ret, struct dr_str id) {
     /* An accepted call is not yet a machine seen shutting down: the mark waits for an observation of its own (rule 13). */
     if (ended(&m->view->fleet, id)) {
@@ -76,6 +84,9 @@ static bool roll_forward(struct dr_machine *m, struct dr_step *ret, struct dr_st
         ret->kind = DR_STEP_REFRESH;
         ret->rule = 15;
         return true;
+    }
+    if (!can_tell(m, id)) {
+        return false;
     }
     const struct dr_worker *worker = dr_fleet_find(&m->view->fleet, id);
     bool wait = false;
