@@ -237,8 +237,32 @@ static void check_attempts(struct sim_process *p, const struct dr_state *old, co
     }
 }
 
+static void trace_action(struct dr_world *w, const char *what, struct dr_str old, struct dr_str now) {
+    if (dr_str_eq(old, now)) {
+        return;
+    }
+    if (old.n > 0) {
+        sim_trace(w, "%s %.*s ends", what, DR_FMT(old));
+    }
+    if (now.n > 0) {
+        sim_trace(w, "%s %.*s begins", what, DR_FMT(now));
+    }
+}
+
+/* What the item says that it did not say before: without it the calls that follow cannot be understood. */
+static void trace_write(struct dr_world *w, const struct dr_state *old, const struct dr_state *s) {
+    trace_action(w, "scale-up", old == NULL ? DR_STR_NONE : old->up_action_id, s->up_action_id);
+    trace_action(w, "scale-down", old == NULL ? DR_STR_NONE : old->down_action_id, s->down_action_id);
+    for (size_t i = 0; i < s->marks.n; i++) {
+        if (old == NULL || !has(old->marks, s->marks.v[i])) {
+            sim_trace(w, "instance %.*s marked", DR_FMT(s->marks.v[i]));
+        }
+    }
+}
+
 void sim_promise_write(struct sim_process *p, const struct dr_state *old, const struct dr_state *new_) {
     struct dr_world *w = p->world;
+    trace_write(w, old, new_);
     if (!w->o.check) {
         return;
     }
