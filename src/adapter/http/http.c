@@ -262,6 +262,17 @@ bool dr_http_poll(struct dr_http *http, int64_t timeout_ms, int extra_fd) {
     }
 }
 
+void dr_http_run(struct dr_http *http, int64_t timeout_ms) {
+    bool before = http->finished;
+    http->finished = false;
+    pump(http);
+    if (!http->finished) {
+        nap(http, timeout_ms, -1, false);
+        pump(http);
+    }
+    http->finished = http->finished || before;
+}
+
 void dr_http_wake(struct dr_http *http) {
     int saved = errno; /* a signal handler may not change it */
     uint64_t one = 1;
