@@ -139,6 +139,7 @@ struct sim_pod {
     int64_t unschedulable_since_ms;
     int64_t created_ms;
     bool deleting;
+    int64_t delete_by_ms; /* when its grace ends */
     int64_t stop_ms;
     bool dead; /* its machine ended under it */
     struct dr_str name;

@@ -131,6 +131,7 @@ static void build_pods(const struct dr_world *w, struct sim_gen *g) {
             .unschedulable_since_ms = p->unschedulable_since_ms,
             .created_ms = p->created_ms,
             .deleting = p->deleting,
+            .delete_by_ms = p->delete_by_ms,
             .grace_ms = l->w.grace_ms,
             .labels = l->w.labels,
             .spec = l->spec,

@@ -166,6 +166,7 @@ void sim_pod_delete(struct dr_world *w, int pod, int64_t grace_ms, const char *w
     p->stop_ms = l->w.stop_ms < grace ? l->w.stop_ms : grace;
     discount(w, p);
     p->deleting = true;
+    p->delete_by_ms = w->now_ms + grace;
     p->ready = false;
     sim_dirty(w, SIM_PODS);
     if (!l->w.stuck_stop && kubelet_up(w, p->node)) {

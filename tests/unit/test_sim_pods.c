@@ -167,6 +167,9 @@ TEST(sim_pods, grace_given_with_the_eviction_shortens_the_end) {
     const struct dr_pod *pod = sim_pod(&s, "web");
     struct dr_eviction e = {.ns = pod->ns, .name = pod->name, .uid = pod->uid, .grace_ms = 2000};
     s.p.cluster.ops->evict(s.p.cluster.self, &e, 1, 0);
+    struct dr_snapshot snap = sim_peek(&s);
+    CHECK(snap.pods[0].deleting);
+    CHECK_EQ_INT(snap.pods[0].delete_by_ms, dr_world_now(s.w) + 2000);
     sim_pass(&s, 1999);
     CHECK_EQ_INT(dr_world_counts(s.w).pods, 2);
     sim_pass(&s, 1);
