@@ -153,10 +153,20 @@ void stw_writes(struct step_world *s, const char *what, int rule) {
     }
 }
 
+/* As the engine counts retries. A field that a kind does not use may hold what an earlier step left there. */
 static struct dr_str retry_key(const struct dr_step *step) {
-    return step->kind == DR_STEP_LAUNCH                        ? step->token
-           : step->node != NULL && step->kind != DR_STEP_EVICT ? step->node->name
-                                                               : step->instance_id;
+    switch (step->kind) {
+    case DR_STEP_LAUNCH:
+        return step->token;
+    case DR_STEP_CORDON:
+    case DR_STEP_UNCORDON:
+    case DR_STEP_DELETE_NODE:
+        return step->node->name;
+    case DR_STEP_HANDLE_EVENT:
+        return step->event->instance_id;
+    default:
+        return step->instance_id;
+    }
 }
 
 static bool work_in(struct step_world *s, const struct dr_result *result) {
