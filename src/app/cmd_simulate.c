@@ -16,6 +16,7 @@ static const struct dr_option options[] = {
     {"seed", 0, "N", NULL, "instead of the seeds in the files"},
     {"series", 0, "SIGNAL=FILE", NULL, "a load trace (CSV: time, value) for this signal"},
     {"trace", 't', NULL, NULL, "every event of the world and every decision, as they happen"},
+    {"reference", 0, NULL, NULL, "every key, verb, expectation and value, as Markdown"},
     DR_OPTION_OUTPUT,
     DR_OPTION_END,
 };
@@ -164,7 +165,19 @@ static void finish(struct simulation *sim) {
     fputc('\n', sim->app->out);
 }
 
+static int print_reference(struct dr_app *app) {
+    struct dr_buf buf;
+    dr_buf_init(&buf, 0);
+    dr_scenario_put_reference(&buf);
+    fwrite(buf.p, 1, buf.n, app->out);
+    dr_buf_deinit(&buf);
+    return DR_EXIT_OK;
+}
+
 static int run(struct dr_app *app, const struct dr_args *args) {
+    if (dr_args_has(args, "reference")) {
+        return print_reference(app);
+    }
     if (args->operand_n == 0) {
         return dr_app_fail(app, DR_EXIT_USAGE, "simulate: a scenario file or a folder of them is missing: see drover simulate --help");
     }

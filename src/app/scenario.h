@@ -111,6 +111,8 @@ void dr_fields_read(struct dr_scenario_reader *reader, const char *path, const s
                     void *base);
 /* For the manual: the tables of keys of the world section as Markdown. */
 void dr_scenario_put_fields(struct dr_buf *buf);
+/* The whole reference: keys, verbs, expectations, values; the second half of docs/scenarios.md. */
+void dr_scenario_put_reference(struct dr_buf *buf);
 
 /* ---- running ---- */
 

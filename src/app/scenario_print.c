@@ -3,6 +3,23 @@
 #include "app/scenario.h"
 #include "base/time.h"
 
+static void put_forms(struct dr_buf *buf, const struct dr_sentence_form *forms) {
+    for (; forms->pattern != NULL; forms++) {
+        dr_buf_fmt(buf, "- `%s`\n  %s\n", forms->pattern, forms->help);
+    }
+}
+
+void dr_scenario_put_reference(struct dr_buf *buf) {
+    dr_buf_puts(buf, "## Reference\n\nMade by `drover simulate --reference` from the tables that the reader uses.\n");
+    dr_scenario_put_fields(buf);
+    dr_buf_puts(buf, "\n### `timeline`\n\n");
+    put_forms(buf, dr_scenario_verbs);
+    dr_buf_puts(buf, "\n### `expect`\n\n");
+    put_forms(buf, dr_scenario_expectations);
+    dr_buf_puts(buf, "\n### Words in capitals\n\n| word | what it may be |\n|---|---|\n");
+    dr_sentence_put_kinds(buf);
+}
+
 static int64_t cost_micro(const struct dr_world_stats *s) { return s->cost_on_demand_micro_usd + s->cost_spot_micro_usd; }
 
 static void put_figures(const struct dr_scenario_result *r, struct dr_buf *buf) {

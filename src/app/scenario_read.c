@@ -6,6 +6,7 @@
 #include "sim/fault.h"
 
 #define MAX_SENTENCES 2000
+#define MAX_PASSES 1000000
 #define LONGEST_RUN_MS (400 * DR_DAY_MS)
 
 static const char *const sections[] = {"name",  "about", "hazard", "rule",   "seed",     "start",
@@ -176,6 +177,11 @@ static void read_all(struct dr_scenario_reader *r, const struct dr_yaml *root) {
         dr_reports_add(r->reports, 1, 1, "expect: is missing: a scenario says what must come out");
     }
     dr_scenario_check_timeline(r);
+    if ((s->lexicon.end_ms - s->lexicon.start_ms) / s->settings.cfg.interval_ms > MAX_PASSES) {
+        const struct dr_yaml *until = dr_yaml_get(root, "until");
+        dr_reports_add(r->reports, until->line, until->column, "until: %.*s: more than %d passes at this interval", DR_FMT(until->text),
+                       MAX_PASSES);
+    }
 }
 
 int dr_scenario_read(struct dr_arena *arena, const struct dr_scenario_source *source, struct dr_reports *reports, struct dr_scenario *ret) {

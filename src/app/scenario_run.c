@@ -7,6 +7,7 @@
 
 #define RUN_ARENA_MAX ((size_t)1 << 30)
 #define TAIL_LINES 30
+#define MAX_HOLES 100 /* of all traces; the world has a ceiling */
 
 static struct dr_scenario_run *run_of(void *self) {
     struct dr_runner *runner = self;
@@ -48,8 +49,7 @@ static void add_workers(struct dr_scenario_run *run) {
 }
 
 /* A hole in the trace is a hole in the series; demand goes on between its points. */
-static void add_curve(struct dr_world *world, const struct dr_scenario_curve *c) {
-    size_t holes = 0;
+static void add_curve(struct dr_world *world, const struct dr_scenario_curve *c, size_t *holes) {
     for (size_t i = 0; i < c->n; i++) {
         const struct dr_sample *p = &c->points[i];
         if (!c->demand) {
@@ -60,7 +60,7 @@ static void add_curve(struct dr_world *world, const struct dr_scenario_curve *c)
             dr_world_demand_mem(world, p->at_ms, p->micro);
         }
         bool hole = !c->demand && c->step_ms > 0 && i + 1 < c->n && c->points[i + 1].at_ms - p->at_ms > c->step_ms * 5 / 2;
-        if (hole && holes++ < 100) {
+        if (hole && (*holes)++ < MAX_HOLES) {
             dr_world_outage(world, c->signal, DR_OUTAGE_GAP, p->at_ms + c->step_ms, c->points[i + 1].at_ms, DR_STR_NONE);
         }
     }
@@ -72,6 +72,7 @@ static void add_curve(struct dr_world *world, const struct dr_scenario_curve *c)
 static void fill(struct dr_scenario_run *run) {
     const struct dr_scenario *s = run->scenario;
     struct dr_err err;
+    size_t holes = 0;
     add_workers(run);
     for (size_t i = 0; i < s->workload_n; i++) {
         DR_ASSERT(dr_world_add_workload(run->world, &s->workloads[i], &err) >= 0); /* ceilings were checked when it was read */
@@ -80,7 +81,7 @@ static void fill(struct dr_scenario_run *run) {
         DR_ASSERT(dr_world_add_budget(run->world, &s->budgets[i], &err) >= 0);
     }
     for (size_t i = 0; i < s->curve_n; i++) {
-        add_curve(run->world, &s->curves[i]);
+        add_curve(run->world, &s->curves[i], &holes);
     }
 }
 

@@ -80,13 +80,15 @@ struct match {
     const struct dr_lexicon *lexicon;
     struct dr_arena *arena;
     const struct words *words;
-    size_t at;         /* next word */
-    struct dr_str why; /* of a mismatch: what would have been allowed at `at` */
+    size_t at;            /* next word */
+    struct dr_str why;    /* of a mismatch: what would have been allowed at `at` */
+    struct dr_str wanted; /* and the word of the pattern there; empty: no word, too many */
     struct dr_sentence_arg args[DR_SENTENCE_ARGS];
 };
 
 static bool take_word(struct match *m, const struct token *token, struct dr_sentence_arg *arg) {
     struct dr_str pattern = token->word;
+    m->wanted = pattern;
     struct dr_str word = m->at < m->words->n ? m->words->v[m->at] : DR_STR_NONE;
     if (is_value(pattern)) {
         const struct dr_word_kind *kind = dr_word_kind_find(pattern);
@@ -224,6 +226,7 @@ static bool match_form(struct match *m, const char *pattern) {
         }
         if (!in_group) {
             m->why = further_words(m->arena, groups, group_n);
+            m->wanted = DR_STR_NONE;
         }
         return false;
     }
@@ -232,22 +235,61 @@ static bool match_form(struct match *m, const char *pattern) {
 
 /* ---- sentences ---- */
 
-static void report_unknown(const struct dr_sentence_form *forms, const char *section, const struct dr_yaml *node, struct dr_str word,
-                           int column, struct dr_reports *reports) {
+/* What the forms that came furthest would have taken at the word where they stopped. */
+struct stop {
+    const struct dr_lexicon *lexicon;
+    size_t at;
+    struct dr_str why; /* of the first */
     struct dr_nearest nearest;
-    dr_nearest_init(&nearest, word);
-    for (; forms->pattern != NULL; forms++) {
-        struct dr_str first = dr_str_of(forms->pattern);
-        first = dr_str_sub(first, 0, dr_str_find(first, ' '));
-        if (!is_value(first)) {
-            dr_nearest_try(&nearest, first);
+    struct dr_buf list; /* words and kinds, each once */
+};
+
+static void stop_list(struct stop *stop, struct dr_str word) {
+    struct dr_str rest = dr_buf_str(&stop->list);
+    while (rest.n > 0) {
+        size_t end = dr_str_find(rest, '|');
+        if (dr_str_eq(dr_str_sub(rest, 0, end), word)) {
+            return;
         }
+        rest = dr_str_sub(rest, end + 1, rest.n);
     }
-    if (nearest.found) {
-        dr_reports_add(reports, node->line, column, "%s: %.*s: unknown; did you mean %.*s?", section, DR_FMT(word), DR_FMT(nearest.best));
-    } else {
-        dr_reports_add(reports, node->line, column, "%s: %.*s: unknown; docs/scenarios.md lists what can be said", section, DR_FMT(word));
+    dr_buf_puts(&stop->list, stop->list.n > 0 ? "|" : "");
+    dr_buf_put_str(&stop->list, word);
+}
+
+static void stop_add(struct stop *stop, const struct match *m) {
+    if (stop->why.n == 0) {
+        stop->why = m->why;
     }
+    struct dr_str rest = m->wanted;
+    if (rest.n > 0 && is_value(rest)) {
+        dr_word_kind_try(&stop->nearest, stop->lexicon, dr_word_kind_find(rest));
+        stop_list(stop, rest);
+        return;
+    }
+    while (rest.n > 0) {
+        size_t end = dr_str_find(rest, '|');
+        dr_nearest_try(&stop->nearest, dr_str_sub(rest, 0, end));
+        stop_list(stop, dr_str_sub(rest, 0, end));
+        rest = dr_str_sub(rest, end + 1, rest.n);
+    }
+}
+
+static void report_stop(const struct stop *stop, struct dr_arena *arena, const char *section, const struct dr_yaml *node,
+                        const struct words *words, struct dr_reports *reports) {
+    struct dr_str word = stop->at < words->n ? words->v[stop->at] : DR_STR_NONE;
+    size_t offset = word.n > 0 ? (size_t)(word.p - node->text.p) : node->text.n;
+    int column = node->column + (int)offset + (node->quoted ? 1 : 0);
+    struct dr_str why = stop->why;
+    if (word.n > 0 && stop->nearest.found) {
+        why = dr_str_fmt(arena, "unknown; did you mean %.*s?", DR_FMT(stop->nearest.best));
+    } else if (stop->at == 0) {
+        why = DR_STR("unknown; docs/scenarios.md lists what can be said");
+    } else if (dr_str_find(dr_buf_str(&stop->list), '|') < stop->list.n) {
+        why = dr_str_fmt(arena, "must be %.*s", DR_FMT(dr_words_list(arena, dr_buf_str(&stop->list))));
+    }
+    dr_reports_add(reports, node->line, column, "%s: %.*s: %.*s", section,
+                   DR_FMT(word.n > 0 ? word : DR_STR("the sentence ends too early")), DR_FMT(why));
 }
 
 int dr_sentence_read(struct dr_arena *arena, const struct dr_lexicon *lexicon, const struct dr_sentence_form *forms, const char *section,
@@ -261,29 +303,28 @@ int dr_sentence_read(struct dr_arena *arena, const struct dr_lexicon *lexicon, c
         dr_reports_add(reports, node->line, node->column, "%s: a sentence has 1 to %d words", section, DR_SENTENCE_WORDS);
         return -1;
     }
-    size_t furthest = 0;
-    struct dr_str why = DR_STR_NONE;
+    struct stop stop = {.lexicon = lexicon};
+    dr_buf_init(&stop.list, 2048);
     for (size_t i = 0; forms[i].pattern != NULL; i++) {
         struct match m = {.lexicon = lexicon, .arena = arena, .words = &words};
         if (match_form(&m, forms[i].pattern)) {
             *ret = (struct dr_sentence){.form = i, .line = node->line, .column = node->column, .text = node->text};
             memcpy(ret->args, m.args, sizeof ret->args);
+            dr_buf_deinit(&stop.list);
             return 0;
         }
-        if (m.at > furthest) {
-            furthest = m.at;
-            why = m.why;
+        if (m.at > stop.at || i == 0) {
+            stop.at = m.at;
+            stop.why = DR_STR_NONE;
+            dr_buf_clear(&stop.list);
+            dr_nearest_init(&stop.nearest, m.at < words.n ? words.v[m.at] : DR_STR_NONE);
+        }
+        if (m.at == stop.at) {
+            stop_add(&stop, &m);
         }
     }
-    struct dr_str word = furthest < words.n ? words.v[furthest] : DR_STR_NONE;
-    size_t offset = furthest < words.n ? (size_t)(word.p - node->text.p) : node->text.n;
-    int column = node->column + (int)offset + (node->quoted ? 1 : 0);
-    if (furthest == 0) {
-        report_unknown(forms, section, node, word, column, reports);
-    } else {
-        dr_reports_add(reports, node->line, column, "%s: %.*s: %.*s", section,
-                       DR_FMT(word.n > 0 ? word : DR_STR("the sentence ends too early")), DR_FMT(why));
-    }
+    report_stop(&stop, arena, section, node, &words, reports);
+    dr_buf_deinit(&stop.list);
     return -1;
 }
 

@@ -164,27 +164,57 @@ size_t dr_scenario_faults(const struct dr_scenario *scenario, struct dr_fault *r
 
 /* ---- what can be checked before the run ---- */
 
+#define MAX_ADDED 500
+#define MAX_OUTAGES 150
+#define MAX_FURTHER_PASSES 100000
+
+static int64_t process_of(const struct dr_sentence *s) {
+    if (s->form == PROCESS || s->form == CLOCK) {
+        return s->args[1].n;
+    }
+    return s->form == FAULT && s->args[FAULT_PROCESS].given ? s->args[FAULT_PROCESS].n : 1;
+}
+
+/* What is wrong with one sentence beyond its words; NULL: nothing. */
+static const char *mistake(struct dr_scenario_reader *reader, const struct dr_sentence *s, struct dr_err *err) {
+    const struct dr_sentence_arg *a = s->args;
+    struct dr_state state;
+    if (process_of(s) >= DR_WORLD_MAX_PROCESSES || (s->form == PROCESS && process_of(s) == 0)) {
+        return s->form == PROCESS ? "process: must be from 1 to 7" : "process: must be from 0 to 7";
+    }
+    int64_t span_ms = (s->form == PROCESS && a[3].given ? a[3].n : reader->scenario->lexicon.end_ms) - a[0].n;
+    if (s->form == PROCESS && a[2].given && (a[2].n < DR_SECOND_MS || span_ms / a[2].n > MAX_FURTHER_PASSES)) {
+        return "every: must be at least 1s, and at most 100000 passes";
+    }
+    if (s->form == SERIES && dr_str_is(a[1].text, "all")) {
+        return "series: all: must be one signal";
+    }
+    if (s->form == ITEM && dr_state_decode(reader->arena, a[1].text, &state, err) < 0) {
+        return err->text;
+    }
+    return NULL;
+}
+
 void dr_scenario_check_timeline(struct dr_scenario_reader *reader) {
     const struct dr_scenario *scenario = reader->scenario;
+    size_t faults = 0;
+    size_t outages = 0;
+    size_t added = 0;
     for (size_t i = 0; i < scenario->timeline_n; i++) {
         const struct dr_sentence *s = &scenario->timeline[i];
-        int64_t process = s->form == PROCESS || s->form == CLOCK             ? s->args[1].n
-                          : s->form == FAULT && s->args[FAULT_PROCESS].given ? s->args[FAULT_PROCESS].n
-                                                                             : 1;
-        if (process >= DR_WORLD_MAX_PROCESSES || (s->form == PROCESS && process == 0)) {
-            dr_reports_add(reader->reports, s->line, s->column, "timeline: process %lld: must be from %d to %d", (long long)process,
-                           s->form == PROCESS ? 1 : 0, DR_WORLD_MAX_PROCESSES - 1);
-        }
-        struct dr_state state;
         struct dr_err err;
-        if (s->form == ITEM && dr_state_decode(reader->arena, s->args[1].text, &state, &err) < 0) {
-            dr_reports_add(reader->reports, s->line, s->column, "timeline: item: %s", err.text);
+        const char *what = mistake(reader, s, &err);
+        faults += s->form == FAULT;
+        added += s->form == ADD_WORKER;
+        outages += s->form == OUTAGE || s->form == HANG || s->form == GAP;
+        if (what != NULL) {
+            dr_reports_add(reader->reports, s->line, s->column, "timeline: %s", what);
         }
     }
-    struct dr_fault faults[DR_SCENARIO_MAX_FAULTS];
-    if (dr_scenario_faults(scenario, faults) > DR_SCENARIO_MAX_FAULTS) {
-        dr_reports_add(reader->reports, scenario->timeline[0].line, scenario->timeline[0].column, "timeline: more than %d faults",
-                       DR_SCENARIO_MAX_FAULTS);
+    if (faults > DR_SCENARIO_MAX_FAULTS || outages > MAX_OUTAGES || added > MAX_ADDED) {
+        dr_reports_add(reader->reports, scenario->timeline[0].line, scenario->timeline[0].column,
+                       "timeline: %zu faults, %zu outages, %zu added workers: at most %d, %d and %d", faults, outages, added,
+                       DR_SCENARIO_MAX_FAULTS, MAX_OUTAGES, MAX_ADDED);
     }
 }
 

@@ -1,6 +1,5 @@
 #include "app/scenario_words.h"
 
-#include "app/nearest.h"
 #include "base/decimal.h"
 #include "base/num.h"
 #include "base/time.h"
@@ -290,8 +289,8 @@ static const struct dr_word_kind kinds[] = {
     {"STATE", "", parse_name, worker_state_at, NULL, false},
     {"TRUTH", "", parse_name, truth_at, NULL, false},
     {"ACTION", "", parse_name, action_at, NULL, false},
-    {"VERDICT", "one or several (a|b) of ", parse_names, verdict_at, NULL, false},
-    {"REASON", "one or several (a|b) of ", parse_names, reason_at, NULL, false},
+    {"VERDICT", "one or several, joined by a bar, of ", parse_names, verdict_at, NULL, false},
+    {"REASON", "one or several, joined by a bar, of ", parse_names, reason_at, NULL, false},
     {"TEXT", "some text", parse_text, NULL, NULL, true},
 };
 #define KIND_N (sizeof kinds / sizeof kinds[0])
@@ -318,7 +317,7 @@ static void put_names(struct dr_buf *buf, const struct dr_lexicon *lexicon, cons
     }
 }
 
-static void try_names(struct dr_nearest *nearest, const struct dr_lexicon *lexicon, const struct dr_word_kind *kind) {
+void dr_word_kind_try(struct dr_nearest *nearest, const struct dr_lexicon *lexicon, const struct dr_word_kind *kind) {
     for (size_t i = 0; kind->names != NULL && kind->names(i) != NULL; i++) {
         dr_nearest_try(nearest, dr_str_of(kind->names(i)));
     }
@@ -333,7 +332,7 @@ struct dr_str dr_word_kind_allowed(struct dr_arena *arena, const struct dr_lexic
     struct dr_nearest nearest;
     dr_nearest_init(&nearest, word);
     if (word.n > 0) {
-        try_names(&nearest, lexicon, kind);
+        dr_word_kind_try(&nearest, lexicon, kind);
     }
     if (nearest.found) {
         return dr_str_fmt(arena, "unknown; did you mean %.*s?", DR_FMT(nearest.best));

@@ -3,6 +3,7 @@
 
 /* The kinds of values that sentences of a scenario hold: how each is read, what it may be. Private to the reader of sentences. */
 
+#include "app/nearest.h"
 #include "app/scenario_sentence.h"
 
 struct dr_word_kind {
@@ -15,6 +16,9 @@ struct dr_word_kind {
 };
 
 const struct dr_word_kind *dr_word_kind_find(struct dr_str name); /* NULL: none */
+
+/* Tries the names of a kind for "did you mean". */
+void dr_word_kind_try(struct dr_nearest *nearest, const struct dr_lexicon *lexicon, const struct dr_word_kind *kind);
 
 /* "must be ...", with the nearest name where one is near. */
 struct dr_str dr_word_kind_allowed(struct dr_arena *arena, const struct dr_lexicon *lexicon, const struct dr_word_kind *kind,

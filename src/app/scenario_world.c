@@ -249,6 +249,12 @@ static void read_workers(struct dr_scenario_reader *r, const struct dr_yaml *wor
         s->worker_n = 1;
         return;
     }
+    total = 0;
+    if (number != NULL && number->kind == DR_YAML_SCALAR && !dr_yaml_null(number)) {
+        dr_reports_add(r->reports, number->line, number->column, "world.workers: %.*s: must be a number from 0 to %d, or a list of workers",
+                       DR_FMT(number->text), DR_SCENARIO_MAX_WORKERS);
+        return;
+    }
     const struct dr_yaml *list = list_of(r, world, "workers", DR_SCENARIO_MAX_WORKERS);
     struct dr_scenario_workers *workers = DR_NEW_N(r->arena, struct dr_scenario_workers, list == NULL ? 0 : list->n);
     s->workers = workers;
@@ -374,6 +380,10 @@ void dr_scenario_read_world(struct dr_scenario_reader *reader, const struct dr_y
     if (reader->scenario->options.sample_ms < DR_SECOND_MS) {
         const struct dr_yaml *v = dr_yaml_get(world, "sample");
         dr_reports_add(reader->reports, v->line, v->column, "world.sample: %.*s: must be at least 1s", DR_FMT(v->text));
+    }
+    if (reader->scenario->options.servers > 100) {
+        const struct dr_yaml *v = dr_yaml_get(world, "servers");
+        dr_reports_add(reader->reports, v->line, v->column, "world.servers: %.*s: must be at most 100", DR_FMT(v->text));
     }
     read_zones(reader, world);
     read_types(reader, world);
