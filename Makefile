@@ -40,3 +40,4 @@ clean: ## remove everything that was built
 	@rm -rf build
 
 -include tests/stack/stack.mk
+-include tests/e2e/e2e.mk
