@@ -52,6 +52,7 @@ struct dr_aws_request {
     bool repeatable;     /* a read, or an effect with an idempotency token: may be retried when the outcome is unknown */
     size_t max_body;     /* 0: 16 MiB */
     bool secret;
+    bool counted; /* nothing below sends it again unseen, so that dr_aws_tries is exact */
 };
 
 /* Signs and sends. The first call looks for region and credentials and may wait for them. Never NULL; the request's strings are copied. */

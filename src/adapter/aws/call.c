@@ -39,6 +39,7 @@ struct dr_aws_call {
     int64_t deadline_ms;
     bool repeatable;
     bool secret;
+    bool counted;
     size_t max_body;
 
     enum state state;
@@ -135,7 +136,7 @@ static void sign_and_start(struct dr_aws_call *call, const struct dr_aws_credent
                                       .timeout_ms = call->repeatable ? dr_min_i64(left_ms, TRY_MS) : left_ms,
                                       .max_body = call->max_body,
                                       .secret = call->secret,
-                                      .repeatable = call->repeatable};
+                                      .repeatable = call->repeatable && !call->counted};
     dr_http_call_free(call->http);
     call->http = dr_http_start(aws->http, &request);
     call->tries++;
@@ -173,6 +174,7 @@ struct dr_aws_call *dr_aws_start(struct dr_aws *aws, const struct dr_aws_request
     call->deadline_ms = request->deadline_ms;
     call->repeatable = request->repeatable;
     call->secret = request->secret;
+    call->counted = request->counted;
     call->max_body = request->max_body;
     struct dr_err err = {0};
     struct dr_str base;

@@ -61,8 +61,12 @@ static int open_imds(struct imds *imds, struct dr_err *err) {
         imds->base.n--;
     }
     int r = ask(imds, "PUT", "/latest/api/token", ttl, &imds->token, err);
-    if (r < 1 && (r == 0 || err->code == DR_E_UNAVAILABLE || err->code == DR_E_TIMEOUT)) {
+    if (r == 0 || (r < 0 && (err->code == DR_E_UNAVAILABLE || err->code == DR_E_TIMEOUT))) {
         (void)dr_fail(err, DR_E_NOT_FOUND, "no answer (not on EC2, or the hop limit is 1 and this is a container)");
+        return 0;
+    }
+    if (r < 0 && err->code == DR_E_DENIED) { /* how EC2 says that it is switched off for this instance */
+        (void)dr_fail(err, DR_E_NOT_FOUND, "refused (403): switched off for this instance");
         return 0;
     }
     return r;
@@ -112,5 +116,9 @@ int dr_aws_from_metadata(struct dr_aws *aws, struct dr_aws_credentials *ret, str
 int dr_aws_metadata_region(struct dr_aws *aws, struct dr_arena *arena, struct dr_str *ret, struct dr_err *err) {
     struct imds imds = {.aws = aws, .arena = arena};
     int r = open_imds(&imds, err);
-    return r < 1 ? r : get(&imds, "/latest/meta-data/placement/region", ret, err);
+    r = r < 1 ? r : get(&imds, "/latest/meta-data/placement/region", ret, err);
+    if (r == 0 && imds.token.n > 0) {
+        (void)dr_fail(err, DR_E_NOT_FOUND, "it names none");
+    }
+    return r;
 }
