@@ -229,7 +229,7 @@ static void draw(struct demo *demo, struct dr_buf *frame) {
 /* Virtual time follows real time at the given speed; the picture is drawn a dozen times a second. */
 static bool run_paced(struct demo *demo, int64_t end_ms) {
     struct dr_buf frame;
-    dr_buf_init(&frame, 256 * 1024);
+    dr_buf_init(&frame, (size_t)256 << 10);
     bool held = true;
     int64_t begin_ms = dr_world_now(demo->world);
     int64_t begin_real_ms = real_ms();

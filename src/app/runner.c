@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#define TICK_ARENA_MAX (256u * 1024 * 1024)
+#define TICK_ARENA_MAX ((size_t)256 << 20)
 
 static void crashed(void *self, int process) {
     struct dr_runner *runner = self;

@@ -1,9 +1,10 @@
 /* The last stage: nothing is under way, so the decision may begin an action (DESIGN order: docs/architecture.md). At most one per tick. */
 
+#include "base/time.h"
 #include "core/step.h"
 #include "core/transition.h"
 
-#define NOT_READY_MS (15 * 60 * 1000) /* rule 25 */
+#define NOT_READY_MS (15 * DR_MINUTE_MS) /* rule 25 */
 
 static bool begin_up(struct dr_machine *m, struct dr_step *ret) {
     const struct dr_state *state = m->view->state;

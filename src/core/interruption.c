@@ -82,7 +82,9 @@ static bool leave_scale_down(struct dr_machine *m, struct dr_step *ret, const st
 static bool serve_warning(struct dr_machine *m, struct dr_step *ret, const struct dr_record *record, bool is_gone) {
     const struct dr_worker *worker = dr_fleet_find(&m->view->fleet, record->instance_id);
     if (is_gone || worker == NULL) {
-        return is_gone && settled(record) && end_record(m, ret, record, true);
+        /* The fleet is as large as it may be without the machine: the debt lapses, or it would hold back every later decision. */
+        bool lapsed = owes(record) && m->view->fleet.workers_known && m->view->fleet.held >= m->view->cfg->max_workers;
+        return is_gone && (settled(record) || lapsed) && end_record(m, ret, record, true);
     }
     if (worker->marked) {
         return settled(record) && end_record(m, ret, record, false);

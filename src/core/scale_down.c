@@ -8,12 +8,13 @@
  * Giving back only changes the item; the sweep of cordons (core/sweep.c) then uncordons what no action claims: one way to undo, whatever the cause.
  */
 
+#include "base/time.h"
 #include "core/drain.h"
 #include "core/step.h"
 #include "core/transition.h"
 
 #define POLL_MS 5000
-#define SUCCESSOR_S 30 /* rule 19 */
+#define SUCCESSOR_MS (30 * DR_SECOND_MS) /* rule 19 */
 
 static bool reason_is(const struct dr_state *state, const char *reason) { return dr_str_is(state->down_reason, reason); }
 
@@ -81,7 +82,7 @@ static bool cancel(struct dr_machine *m, struct dr_step *ret) {
         return give_back(m, ret, DR_STR_NONE, false, 20, "cancel scale-down: pressure returned");
     }
     int64_t since_ms = m->view->pending.successor_since_ms;
-    if (since_ms > 0 && m->now_ms >= since_ms + SUCCESSOR_S * 1000) {
+    if (since_ms > 0 && m->now_ms >= since_ms + SUCCESSOR_MS) {
         return give_back(m, ret, DR_STR_NONE, true, 19, "cancel scale-down: evicted pods find no room");
     }
     return false;

@@ -4,7 +4,7 @@
 #include "core/transition.h"
 #include "engine/run.h"
 
-#define JOURNAL_MAX (256 * 1024)
+#define JOURNAL_MAX ((size_t)256 << 10)
 #define HOUR_S 3600
 #define DR_NOTICE_MAX 2048
 

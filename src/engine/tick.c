@@ -31,14 +31,16 @@ static bool load_state(struct dr_run *run) {
 
 /* A wrong type in what describes an action, a mark or the lease: nothing is done until a person has looked. */
 static void describe_problems(struct dr_run *run) {
-    const struct dr_problem *problem = NULL;
-    for (size_t i = 0; i < run->state.problems.n && problem == NULL; i++) {
-        problem = run->state.problems.v[i].blocking ? &run->state.problems.v[i] : NULL;
+    for (size_t i = 0; i < run->state.problems.n; i++) {
+        const struct dr_problem *problem = &run->state.problems.v[i];
+        if (problem->blocking) {
+            (void)dr_fail(&run->report->err, DR_E_CORRUPT,
+                          "item \"%.*s\": attribute %.*s %.*s; nothing was done: correct the attribute (or remove it together with "
+                          "scalingInProgress if no action is under way) and run again",
+                          DR_FMT(run->cfg->cluster), DR_FMT(problem->attribute), DR_FMT(problem->what));
+            return;
+        }
     }
-    (void)dr_fail(&run->report->err, DR_E_CORRUPT,
-                  "item \"%.*s\": attribute %.*s %.*s; nothing was done: correct the attribute (or remove it together with "
-                  "scalingInProgress if no action is under way) and run again",
-                  DR_FMT(run->cfg->cluster), DR_FMT(problem->attribute), DR_FMT(problem->what));
 }
 
 void dr_run_build_view(struct dr_run *run) {

@@ -9,7 +9,7 @@
 #include "sim/inner.h"
 
 #define NOT_LIVE_AFTER_MS (5 * DR_MINUTE_MS)
-#define HINT_OLD_MS (15 * DR_MINUTE_MS)
+#define HINT_OLD_MS (60 * DR_MINUTE_MS)
 
 static bool has(struct dr_strs list, struct dr_str id) {
     for (size_t i = 0; i < list.n; i++) {

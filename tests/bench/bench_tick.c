@@ -15,7 +15,7 @@ static struct dr_world *idle_world(struct dr_config *cfg) {
     struct dr_err err;
     dr_config_init(cfg, DR_PRESET_DEFAULT);
     cfg->min_workers = WORKERS;
-    cfg->max_workers = 2 * WORKERS;
+    cfg->max_workers = INT64_C(2) * WORKERS;
     dr_world_options_init(&options, 1);
     options.cluster = cfg->cluster;
     options.min_workers = cfg->min_workers;

@@ -56,7 +56,8 @@ static void strike_everywhere(size_t index) {
         }
     }
     dr_buf_deinit(&buf);
-    printf("%s: %llu calls, %llu cases\n", workflow->name, (unsigned long long)calls, (unsigned long long)(calls * STRIKE_N));
+    uint64_t cases = calls * STRIKE_N;
+    printf("%s: %llu calls, %llu cases\n", workflow->name, (unsigned long long)calls, (unsigned long long)cases);
 }
 
 TEST_TIMEOUT(campaign, scale_up_survives_every_fault_at_every_call, 300) { strike_everywhere(0); }
