@@ -128,6 +128,10 @@ static const struct dr_key keys[] = {
      .max = 5 * DR_MINUTE_MS,
      .help = "Distance of the samples of a window; not below the scrape interval.",
      AT(prometheus_step_ms)},
+    {.path = "prometheus.servers",
+     LIST(50),
+     .help = "Hosts that are no workers, as in the label instance without its port; they are left out of cpu and memory.",
+     AT(prometheus_servers)},
 
     {.path = "events.queueUrl",
      TEXT(1000),

@@ -56,6 +56,7 @@ struct dr_live_config {
     struct dr_str prometheus_password; /* where it is kept */
     struct dr_str prometheus_token;    /* where it is kept */
     int64_t prometheus_step_ms;
+    struct dr_strs prometheus_servers;
 
     struct dr_str queue_url;
     struct dr_str health_listen;

@@ -79,8 +79,6 @@ static void check_rules(const struct dr_config *cfg, struct check *check) {
 size_t dr_config_check(const struct dr_config *cfg, void (*report)(void *self, const char *key, const char *what), void *self) {
     struct check check = {.report = report, .self = self};
     contradiction(&check, cfg->min_workers > cfg->max_workers, "minWorkers", "is above maxWorkers");
-    contradiction(&check, cfg->tick_limit_ms > cfg->interval_ms, "tickLimit",
-                  "is above interval: a pass would still run when the next is due");
     check_rules(cfg, &check);
     contradiction(&check, cfg->backoff_ms > cfg->backoff_max_ms, "scaleUp.backoff", "is above scaleUp.backoffMax");
     contradiction(&check, cfg->drain_timeout_ms > cfg->stuck_ms, "scaleDown.drainTimeout",

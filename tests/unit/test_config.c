@@ -287,8 +287,6 @@ TEST(contradictions, each_is_named_with_the_key_to_change) {
     expect_contradiction(&cfg, "scaleDown.cpu.threshold");
     set(&cfg, &arena, "scaleDown.memory.threshold", "76%");
     expect_contradiction(&cfg, "scaleDown.memory.threshold");
-    set(&cfg, &arena, "tickLimit", "3m");
-    expect_contradiction(&cfg, "tickLimit");
     set(&cfg, &arena, "scaleUp.backoff", "2h");
     expect_contradiction(&cfg, "scaleUp.backoff");
     set(&cfg, &arena, "scaleDown.drainTimeout", "20m");

@@ -160,6 +160,7 @@ def pass_role(params, template, account):
 def sqs(call, account, action):
     url = call.params.get("QueueUrl", "")
     name = url.split("/")[-1] or call.params.get("QueueName", "*")
+    action = action.removesuffix("Batch")  # IAM knows no actions for batches: the single one's counts
     return [(action, f"arn:aws:sqs:{call.region}:{account}:{name}", {})]
 
 
