@@ -101,7 +101,8 @@ bool dr_runner_run(struct dr_runner *runner, int64_t until_ms) {
         /* From event to event, so that an arrival in the inbox wakes a tick at its own time. */
         int64_t to_ms = runner->next_ms < until_ms ? runner->next_ms : until_ms;
         int64_t event_ms = dr_world_next(world);
-        if (!dr_world_advance(world, event_ms < to_ms && event_ms > now_ms ? event_ms : to_ms)) {
+        event_ms = event_ms > now_ms ? event_ms : now_ms;
+        if (!dr_world_advance(world, event_ms < to_ms ? event_ms : to_ms)) {
             break;
         }
     }

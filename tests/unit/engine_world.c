@@ -35,6 +35,11 @@ static void interleaved(void *self, const struct dr_call *call, bool after, int6
     }
 }
 
+static void traced(void *self, int64_t now_ms, const char *line) {
+    (void)self, (void)now_ms;
+    puts(line);
+}
+
 static void notified(void *self, int64_t now_ms, enum dr_notice_level level, const char *event, struct dr_str text) {
     (void)now_ms;
     struct engine_world *e = of(self);
@@ -85,6 +90,7 @@ struct engine_world *ew_open(const struct dr_world_options *options, const struc
     hooks->call = called;
     hooks->interleave = interleaved;
     hooks->notify = notified;
+    hooks->trace = getenv("EW_TRACE") != NULL ? traced : NULL; /* for a person who looks at one test */
     ew_heal(e);
     ew_signals(e, 50, 60);
     return e;

@@ -30,6 +30,14 @@ TEST(runner, event_wakes_a_tick_at_its_own_time) {
     CHECK_EQ_INT(ew_item(e)->records.n, 1);
 }
 
+TEST(runner, event_of_this_very_moment_wakes_a_tick_now) {
+    struct engine_world *e = ew_open(NULL, NULL);
+    ew_workers(e, 3);
+    (void)dr_world_interrupt(e->world, dr_world_pick(e->world, -1, DR_STR_NONE, 0), 0);
+    ew_run(e, DR_SECOND_MS);
+    CHECK_EQ_INT(ew_item(e)->records.n, 1);
+}
+
 TEST(runner, crashed_process_comes_back_with_the_next_tick) {
     struct engine_world *e = ew_hot(NULL, NULL);
     struct dr_fault fault = ew_fault(DR_FAULT_CRASH_AFTER, DR_CALL_STORE_CAS, 1);
