@@ -167,8 +167,7 @@ static void put_form(struct dr_prometheus *p, const struct dr_signal *signal, in
         put_seconds(buf, now_ms);
     }
     dr_buf_puts(buf, "&timeout=");
-    put_seconds(buf, timeout_ms);
-    dr_buf_puts(buf, "s");
+    put_seconds(buf, timeout_ms); /* a bare number: with a unit Prometheus takes whole ones only */
 }
 
 static struct dr_str read_token(struct dr_prometheus *p) {
