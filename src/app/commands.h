@@ -11,6 +11,7 @@ extern const struct dr_command dr_cmd_demo;
 extern const struct dr_command dr_cmd_explain;
 extern const struct dr_command dr_cmd_history;
 extern const struct dr_command dr_cmd_plan;
+extern const struct dr_command dr_cmd_run;
 extern const struct dr_command dr_cmd_simulate;
 extern const struct dr_command dr_cmd_status;
 extern const struct dr_command dr_cmd_tick;

@@ -153,10 +153,6 @@ static void pass(struct dr_daemon *daemon) {
     int64_t now_ms = clock->ops->now_ms(clock->self);
     daemon->last_tick_ms = daemon->ops->monotonic_ms(daemon->self);
     daemon->next_ms = daemon->last_tick_ms + dr_daemon_pause_ms(daemon->cfg, &report, daemon->failures, now_ms);
-    if (outcome == DR_TICK_DONE || outcome == DR_TICK_REFUSED) {
-        /* Scheduled passes keep their distance from begin to begin. */
-        daemon->next_ms -= dr_min_i64(now_ms - report.plan.at_ms, daemon->cfg->interval_ms / 2);
-    }
 }
 
 /* When to stop waiting: the next pass is due, or the events that came are gathered. */

@@ -15,7 +15,7 @@ struct dr_http {
     int wake_fd;
     struct dr_http_call *first; /* all calls that are not freed */
     bool driving;               /* inside libcurl: a callback may not come back here */
-    bool finished;              /* some call finished since dr_http_poll last said so */
+    bool finished;              /* some call finished, or a piece of a stream came, since dr_http_poll last said so */
     struct dr_http_stats stats;
     struct dr_http_record *record; /* NULL: neither recording nor replaying */
 };

@@ -80,7 +80,7 @@ void dr_http_call_free(struct dr_http_call *call); /* ends it if it still runs; 
 /* Header of a finished call, case-insensitive; empty: none. */
 struct dr_str dr_http_header(const struct dr_http_call *call, const char *name);
 
-/* Lets things happen for up to `timeout_ms`, or until some call finished, a further file descriptor is readable, or dr_http_wake. Returns true if anything happened. */
+/* Lets things happen for up to `timeout_ms`, or until some call finished, a piece of a stream came (on_data), a further file descriptor is readable, or dr_http_wake. Returns true if anything happened. */
 bool dr_http_poll(struct dr_http *http, int64_t timeout_ms, int extra_fd);
 /* Drives the loop for up to `timeout_ms`, less where something happened. Leaves finished calls and wake-ups for dr_http_poll to report. */
 void dr_http_run(struct dr_http *http, int64_t timeout_ms);

@@ -29,6 +29,7 @@ static size_t on_body(char *p, size_t size, size_t n, void *self) {
         return bytes;
     }
     call->streamed_n += bytes;
+    call->http->finished = true;
     if (!call->on_data(call->self, (struct dr_str){p, bytes})) {
         call->stopped = true;
         return CURL_WRITEFUNC_ERROR;
