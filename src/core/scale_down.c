@@ -138,6 +138,10 @@ static bool data_known(const struct dr_machine *m) {
 
 /* What is not known might be pressure, except for a custom signal: that may never have had a series, and holds up a scale-down only where it has a rule for it. */
 static bool may_be_pressure(const struct dr_view *view) {
+    /* Waiting pods are pressure only after a while, but nothing shrinks while they wait (hazard 14). */
+    if (!view->pending.known || view->pending.helpable > 0) {
+        return true;
+    }
     if (view->pressure != DR_UNKNOWN) {
         return view->pressure == DR_YES;
     }

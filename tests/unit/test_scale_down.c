@@ -181,6 +181,19 @@ TEST(rule_14, unknown_signals_hold_the_mark_up) {
     CHECK(is_target(s, "i-4"));
 }
 
+TEST(hazard_14, pod_that_a_worker_would_help_holds_the_mark_up_before_it_is_pressure) {
+    struct step_world *s = drained();
+    for (size_t i = 0; i < 3; i++) {
+        (void)sw_pod(s->w, &s->w->nodes[i], 1900, SW_GIB);
+    }
+    sw_pending(s->w, 1000, SW_GIB)->unschedulable_since_ms = SW_NOW_MS - 5000;
+    (void)stw_expect(s, DR_STEP_WAIT);
+    CHECK(is_target(s, "i-4"));
+    s->w->state.down_reason = DR_STR("surplus");
+    s->w->cfg.max_workers = 3;
+    stw_writes(s, "mark", 14);
+}
+
 TEST(rule_14, node_that_someone_uncordoned_is_cordoned_again_before_the_mark) {
     struct step_world *s = drained();
     stw_node(s, "i-4")->unschedulable = false;
