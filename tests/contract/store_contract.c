@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 
+#include "base/json.h"
 #include "base/time.h"
 #include "core/transition.h"
 
@@ -169,6 +170,49 @@ void store_contract_foreign_item_is_taken_over_once(const struct store_case *kin
     tear_down(&t);
 }
 
+/* A store may write JSON its own way: order of members, white space and escapes are not part of the promise, values are. */
+static struct dr_str extra_of(const struct dr_state *state, const char *name) {
+    for (size_t i = 0; i < state->extra.n; i++) {
+        if (dr_str_is(state->extra.v[i].name, name)) {
+            return state->extra.v[i].json;
+        }
+    }
+    FAIL("attribute %s is gone", name);
+}
+
+static void check_owner(struct dr_str json, struct dr_arena *arena) {
+    struct dr_json j;
+    struct dr_json_key key;
+    struct dr_err err;
+    struct dr_str text;
+    int seen = 0;
+    dr_json_init(&j, json, 0);
+    CHECK_OK(dr_json_enter(&j, DR_JSON_OBJECT, &err), err);
+    CHECK_EQ_INT(dr_json_next_key(&j, &key, &err), 1);
+    CHECK(dr_json_key_is(&key, "M"));
+    CHECK_OK(dr_json_enter(&j, DR_JSON_OBJECT, &err), err);
+    while (dr_json_next_key(&j, &key, &err) > 0) {
+        bool team = dr_json_key_is(&key, "team");
+        CHECK_OK(dr_json_enter(&j, DR_JSON_OBJECT, &err), err);
+        CHECK_EQ_INT(dr_json_next_key(&j, &key, &err), 1);
+        CHECK(dr_json_key_is(&key, team ? "S" : "SS"));
+        if (team) {
+            CHECK_OK(dr_json_str(&j, arena, &text, &err), err);
+            CHECK_EQ_STR(text, "a\xC3\xA9 \"b\"");
+        } else {
+            CHECK_OK(dr_json_enter(&j, DR_JSON_ARRAY, &err), err);
+            while (dr_json_next_element(&j, &err) > 0) {
+                CHECK_OK(dr_json_str(&j, arena, &text, &err), err);
+                CHECK(dr_str_is(text, "x") || dr_str_is(text, "y"));
+                seen += dr_str_is(text, "x") ? 1 : 10;
+            }
+        }
+        CHECK_OK(dr_json_leave(&j, &err), err);
+        seen += team ? 100 : 1000;
+    }
+    CHECK_EQ_INT(seen, 1111);
+}
+
 void store_contract_unknown_attributes_survive_writes(const struct store_case *kind) {
     struct bench t;
     set_up(&t, kind);
@@ -181,10 +225,13 @@ void store_contract_unknown_attributes_survive_writes(const struct store_case *k
     struct dr_state state = load(&t);
     CHECK_EQ_INT(state.worker_count, 7);
     CHECK_EQ_INT(state.extra.n, 2);
-    CHECK_EQ_STR(state.extra.v[0].name, "owner");
-    CHECK_EQ_STR(state.extra.v[0].json, "{\"M\":{\"team\":{\"S\":\"a\\u00e9 \\\"b\\\"\"},\"tags\":{\"SS\":[\"x\",\"y\"]}}}");
-    CHECK_EQ_STR(state.extra.v[1].name, "note");
-    CHECK_EQ_STR(state.extra.v[1].json, "{\"NULL\":true}");
+    check_owner(extra_of(&state, "owner"), &t.arena);
+    struct dr_json j;
+    struct dr_json_key key;
+    dr_json_init(&j, extra_of(&state, "note"), 0);
+    CHECK_OK(dr_json_enter(&j, DR_JSON_OBJECT, &t.err), t.err);
+    CHECK_EQ_INT(dr_json_next_key(&j, &key, &t.err), 1);
+    CHECK(dr_json_key_is(&key, "NULL"));
     tear_down(&t);
 }
 

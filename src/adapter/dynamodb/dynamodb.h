@@ -52,7 +52,8 @@ struct dr_dynamodb_table {
 /* A table as it is. Recovery and ttl need permissions of their own; without them they are false and `ret_why` (may be NULL) says so. */
 int dr_dynamodb_look(struct dr_dynamodb *db, enum dr_dynamodb_which which, int64_t deadline_ms, struct dr_dynamodb_table *ret,
                      struct dr_err *ret_why, struct dr_err *err);
-/* Makes what is missing of it: the table itself (paid per request), recovery, and for the logs table expiry. What is there already is left as it is. */
+/* Makes what is missing of it: the table itself (paid per request), recovery, and for the logs table expiry. What is there already is left as it is. A server
+ * that knows neither recovery nor expiry is no reason to fail. */
 int dr_dynamodb_create(struct dr_dynamodb *db, enum dr_dynamodb_which which, int64_t deadline_ms, struct dr_err *err);
 
 #endif
