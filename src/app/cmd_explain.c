@@ -3,6 +3,7 @@
 
 #include "app/commands.h"
 #include "app/nearest.h"
+#include "app/session.h"
 #include "app/story.h"
 #include "app/when.h"
 #include "base/time.h"
@@ -10,7 +11,8 @@
 #define MAX_OUTPUT_BYTES ((size_t)8 * 1024 * 1024)
 
 static const struct dr_option options[] = {
-    DR_OPTION_STATE, DR_OPTION_CLUSTER, {"at", 0, "TIME", NULL, "what was decided at that time, and why"}, DR_OPTION_OUTPUT, DR_OPTION_END,
+    DR_OPTION_CONFIG, DR_OPTION_STATE, DR_OPTION_CLUSTER, {"at", 0, "TIME", NULL, "what was decided at that time, and why"},
+    DR_OPTION_OUTPUT, DR_OPTION_END,
 };
 
 struct subject {
@@ -59,8 +61,8 @@ static int explain_at(struct dr_app *app, const struct dr_args *args, const stru
     if (found < 0) {
         code = dr_app_fail(app, DR_EXIT_FAILED, "%s", err.text);
     } else if (found == 0) {
-        code = dr_app_fail(app, DR_EXIT_FAILED, "%s: nothing is recorded at or before that time; drover history --state %s lists what is",
-                           file->path, file->path);
+        code = dr_app_fail(app, DR_EXIT_FAILED, "%s: nothing is recorded at or before that time; drover history %s lists what is",
+                           file->path, file->hint);
     } else {
         put_at(args, asked_ms, row, &history.plan, buf);
     }

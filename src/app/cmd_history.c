@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "app/commands.h"
+#include "app/session.h"
 #include "app/state_file.h"
 #include "app/when.h"
 #include "base/time.h"
@@ -11,6 +12,7 @@
 #define LINE_BYTES 8192
 
 static const struct dr_option options[] = {
+    DR_OPTION_CONFIG,
     DR_OPTION_STATE,
     DR_OPTION_CLUSTER,
     {"from", 0, "TIME", NULL, "not before this time"},
@@ -123,7 +125,7 @@ static int run(struct dr_app *app, const struct dr_args *args) {
 
 const struct dr_command dr_cmd_history = {
     .name = "history",
-    .summary = "past decisions and what was done, from a state file",
+    .summary = "past decisions and what was done",
     .operands = "",
     .details = "TIME is 2026-11-15T20:04:00Z, \"2026-11-15 20:04\" (UTC), 20:04 (of the day of the last record), or Unix seconds.\n"
                "A pass that did nothing is recorded when its reason changes, else once an hour.\n",

@@ -1,11 +1,12 @@
 /* drover status: the item of a state file and the last recorded decision. */
 #include "app/commands.h"
+#include "app/session.h"
 #include "app/state_file.h"
 #include "app/status.h"
 
 #define MAX_OUTPUT_BYTES ((size_t)4 * 1024 * 1024)
 
-static const struct dr_option options[] = {DR_OPTION_STATE, DR_OPTION_CLUSTER, DR_OPTION_OUTPUT, DR_OPTION_END};
+static const struct dr_option options[] = {DR_OPTION_CONFIG, DR_OPTION_STATE, DR_OPTION_CLUSTER, DR_OPTION_OUTPUT, DR_OPTION_END};
 
 static void print(struct dr_app *app, const struct dr_args *args, const struct dr_state_file *file, const struct dr_plan *last,
                   struct dr_str last_json) {
@@ -54,7 +55,7 @@ static int run(struct dr_app *app, const struct dr_args *args) {
 
 const struct dr_command dr_cmd_status = {
     .name = "status",
-    .summary = "the fleet as the state file has it: workers, the action under way, the last decision",
+    .summary = "the fleet as its state has it: workers, the action under way, the last decision",
     .operands = "",
     .options = options,
     .run = run,

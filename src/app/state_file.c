@@ -2,9 +2,11 @@
 
 #include <string.h>
 
+#include "app/session.h"
 #include "base/num.h"
 
 #define PAGE_ROWS 256
+#define CALL_MS 20000
 /* More than a page of the largest rows; an arena that reaches it is a file that is not what it says. */
 #define PAGE_BYTES ((size_t)512 * 1024 * 1024)
 
@@ -25,14 +27,49 @@ static int find_cluster(struct dr_app *app, const struct dr_args *args, struct d
     } else if (file->pk.n == 0) {
         file->pk = DR_STR("cluster");
     }
-    return file->store.ops->load(file->store.self, app->arena, file->pk, 0, &file->state, err);
+    return file->store.ops->load(file->store.self, app->arena, file->pk, dr_state_file_deadline(file), &file->state, err);
+}
+
+int64_t dr_state_file_deadline(const struct dr_state_file *file) {
+    return file->session == NULL ? INT64_MAX : dr_process_now_ms(&file->session->process) + CALL_MS;
+}
+
+static int open_configured(struct dr_app *app, const struct dr_args *args, struct dr_state_file *ret) {
+    struct dr_session *session = DR_NEW(app->arena, struct dr_session);
+    int code = dr_session_open(session, app, args, DR_LIVE_STORE | DR_LIVE_READ_ONLY, false);
+    if (code != 0) {
+        return code;
+    }
+    const struct dr_settings *settings = &session->settings;
+    const char *cluster = dr_args_get(args, "cluster");
+    const char *config = dr_session_file(app, args);
+    bool sqlite = dr_live_store(&settings->live) == DR_STORE_SQLITE;
+    *ret = (struct dr_state_file){
+        .path = sqlite ? settings->live.state_file.p : dr_str_fmt(app->arena, "table %.*s", DR_FMT(settings->live.state_table)).p,
+        .hint = dr_str_fmt(app->arena, "-c %s", config == NULL ? "FILE" : config).p,
+        .session = session,
+        .store = session->live.ports.store,
+        .pk = cluster != NULL ? dr_str_of(cluster) : settings->cfg.cluster,
+    };
+    struct dr_err err = {.code = DR_OK};
+    if (ret->store.ops->load(ret->store.self, app->arena, ret->pk, dr_state_file_deadline(ret), &ret->state, &err) < 0) {
+        dr_state_file_close(ret);
+        return dr_app_fail(app, DR_EXIT_FAILED, "%s", err.text);
+    }
+    return 0;
 }
 
 int dr_state_file_open(struct dr_app *app, const struct dr_args *args, struct dr_state_file *ret) {
+    const char *config = dr_app_env(app, "DROVER_CONFIG");
+    bool configured = dr_args_has(args, "config") || (config != NULL && config[0] != '\0');
+    if (configured && !dr_args_has(args, "state")) {
+        return open_configured(app, args, ret);
+    }
     struct dr_err err = {.code = DR_OK};
     *ret = (struct dr_state_file){.path = path_of(app, args)};
+    ret->hint = dr_str_fmt(app->arena, "--state %s", ret->path).p;
     if (dr_sqlite_open(ret->path, DR_SQLITE_READ, &ret->handle, &err) < 0) {
-        const char *hint = err.code == DR_E_NOT_FOUND ? "; name the state file with --state FILE" : "";
+        const char *hint = err.code == DR_E_NOT_FOUND ? "; name the state file with --state FILE, or the configuration with -c FILE" : "";
         return dr_app_fail(app, DR_EXIT_FAILED, "%s%s", err.text, hint);
     }
     ret->store = dr_sqlite_store(ret->handle);
@@ -46,6 +83,10 @@ int dr_state_file_open(struct dr_app *app, const struct dr_args *args, struct dr
 void dr_state_file_close(struct dr_state_file *file) {
     dr_sqlite_close(file->handle);
     file->handle = NULL;
+    if (file->session != NULL) {
+        dr_session_close(file->session);
+        file->session = NULL;
+    }
 }
 
 void dr_history_init(struct dr_history *history, const struct dr_state_file *file) {
@@ -83,7 +124,8 @@ static int next_page(struct dr_history *h, struct dr_err *err) {
     }
     dr_arena_reset(&h->arena);
     const struct dr_store *store = &h->file->store;
-    if (store->ops->journal_read(store->self, &h->arena, h->file->pk, &query, 0, &h->rows, &h->row_n, err) < 0) {
+    if (store->ops->journal_read(store->self, &h->arena, h->file->pk, &query, dr_state_file_deadline(h->file), &h->rows, &h->row_n, err) <
+        0) {
         return -1;
     }
     h->at = 0;

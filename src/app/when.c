@@ -9,7 +9,7 @@ static int newest(const struct dr_state_file *file, int64_t *ret_ms, struct dr_e
     struct dr_journal_query query = {.limit = 1, .newest_first = true};
     const struct dr_journal_row *rows;
     size_t n = 0;
-    int result = file->store.ops->journal_read(file->store.self, &arena, file->pk, &query, 0, &rows, &n, err);
+    int result = file->store.ops->journal_read(file->store.self, &arena, file->pk, &query, dr_state_file_deadline(file), &rows, &n, err);
     *ret_ms = result == 0 && n > 0 ? rows[0].at_ms : 0;
     dr_arena_deinit(&arena);
     return result;
