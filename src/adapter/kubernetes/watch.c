@@ -13,7 +13,7 @@
 #include "base/num.h"
 #include "base/time.h"
 
-enum { STREAM_SECONDS = 240, SLACK_MS = 30000, PAUSE_BASE_MS = 250, PAUSE_CAP_MS = 30000, MAX_VERSION = 64 };
+enum { STREAM_SECONDS = 240, SLACK_MS = 30000, PAUSE_BASE_MS = 250, MIN_SPACING_MS = 500, PAUSE_CAP_MS = 30000, MAX_VERSION = 64 };
 static const size_t MAX_EVENT_BYTES = (size_t)8 << 20;
 
 struct stream {
@@ -26,6 +26,7 @@ struct stream {
     bool broken; /* what came was no event */
     bool any;    /* something came since it was opened */
     int failures;
+    int64_t opened_ms;
     int64_t resume_ms;
     struct dr_err why; /* of not being open */
 };
@@ -222,6 +223,7 @@ static void open_stream(struct stream *s) {
     }
     dr_buf_clear(&s->line);
     s->gone = s->broken = s->any = false;
+    s->opened_ms = dr_kube_now(kube);
     s->call = dr_kube_start(
         kube,
         &(struct dr_kube_request){
@@ -237,9 +239,13 @@ static void wait_longer(struct stream *s, int64_t asked_ms) {
 }
 
 static void start_over(struct stream *s) {
+    struct dr_kube_watch *watch = s->watch;
     s->version[0] = '\0';
     if (s->of_nodes) {
-        s->watch->seen_nodes = true; /* something may have been missed */
+        watch->seen_nodes = true; /* something may have been missed */
+        dr_intern_deinit(&watch->states);
+        dr_arena_reset(&watch->names);
+        dr_intern_init(&watch->states, &watch->names);
     }
 }
 
@@ -269,8 +275,10 @@ static void close_stream(struct stream *s) {
         wait_longer(s, 0);
     } else if (!s->gone) {
         s->failures = s->any ? 0 : s->failures;
-        if (!s->any) {
-            wait_longer(s, 0); /* closed at once: not a reason to hurry */
+        if (s->any) {
+            s->resume_ms = s->opened_ms + MIN_SPACING_MS; /* a proxy may cut streams as soon as something came */
+        } else {
+            wait_longer(s, 0);
         }
     }
     if (s->gone) {
