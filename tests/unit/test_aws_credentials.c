@@ -366,9 +366,9 @@ TEST(aws_credentials, session_is_renewed_before_it_ends_and_not_earlier) {
     start(&w, true, NULL);
     CHECK_EQ_STR(get(&w)->access_key, "ONE");
     script.doc = DOC("TWO", LATER);
-    w.now_ms = AT + 54 * 60000;
+    w.now_ms = AT + INT64_C(54) * 60000;
     CHECK_EQ_STR(get(&w)->access_key, "ONE");
-    w.now_ms = AT + 55 * 60000;
+    w.now_ms = AT + INT64_C(55) * 60000;
     CHECK_EQ_STR(get(&w)->access_key, "TWO");
     CHECK_EQ_INT(script.asked, 2);
     aws_world_close(&w);
@@ -381,7 +381,7 @@ TEST(aws_credentials, source_that_fails_is_asked_again_after_a_while_and_the_old
     start(&w, true, NULL);
     CHECK_EQ_STR(get(&w)->access_key, "ONE");
     script.status = 400;
-    w.now_ms = AT + 56 * 60000;
+    w.now_ms = AT + INT64_C(56) * 60000;
     CHECK_EQ_STR(get(&w)->access_key, "ONE");
     CHECK_EQ_INT(script.asked, 2);
     w.now_ms += 29999;

@@ -77,3 +77,16 @@ TEST(aws_place, endpoints_follow_region_and_variables) {
     check_endpoint(&w, "ec2", "https://ec2.cn-north-1.amazonaws.com.cn");
     aws_world_close(&w);
 }
+
+TEST(aws_place, endpoint_of_the_profile_is_used_where_no_variable_says_otherwise) {
+    struct aws_world w = quiet_world();
+    struct dr_str file = dr_str_fmt(&w.arena, "%s/config", dr_test_tmpdir());
+    FILE *out = fopen(file.p, "w");
+    CHECK(out != NULL && fputs("[default]\nendpoint_url = http://127.0.0.1:9/x/\n", out) >= 0 && fclose(out) == 0);
+    aws_world_set(&w, "AWS_CONFIG_FILE", file.p);
+    aws_world_start(&w, "eu-west-1", NULL);
+    check_endpoint(&w, "ec2", "http://127.0.0.1:9/x");
+    aws_world_set(&w, "AWS_ENDPOINT_URL_EC2", "http://127.0.0.1:8");
+    check_endpoint(&w, "ec2", "http://127.0.0.1:8");
+    aws_world_close(&w);
+}

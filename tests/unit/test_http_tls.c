@@ -223,7 +223,7 @@ TEST(http_tls, calls_to_a_server_without_http2_are_at_the_server_at_once) {
     w.tls.ca_file = in(&w, "ca.pem");
     for (int i = 0; i < 4; i++) {
         struct dr_http_request request = {
-            .method = "GET", .url = dr_server_url(w.server, "/"), .tls = &w.tls, .timeout_ms = 2 * PATIENCE_MS};
+            .method = "GET", .url = dr_server_url(w.server, "/"), .tls = &w.tls, .timeout_ms = INT64_C(2) * PATIENCE_MS};
         calls[i] = dr_http_start(w.http, &request);
     }
     for (int i = 0; i < 4; i++) {

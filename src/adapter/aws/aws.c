@@ -149,15 +149,30 @@ static const char *domain_of(struct dr_str region) {
     return domains[i][1];
 }
 
+/* Read once. A profile that cannot be read is reported where its keys or region are needed. */
+static struct dr_str profile_endpoint(struct dr_aws *aws) {
+    struct dr_aws_profile profile;
+    struct dr_arena arena;
+    struct dr_err ignored;
+    if (!aws->profile_endpoint_read) {
+        aws->profile_endpoint_read = true;
+        dr_arena_init(&arena, 0);
+        if (dr_aws_profile_read(aws, &arena, &profile, &ignored) == 0) {
+            aws->profile_endpoint = dr_str_dup(&aws->arena, profile.endpoint_url);
+        }
+        dr_arena_deinit(&arena);
+    }
+    return aws->profile_endpoint;
+}
+
 int dr_aws_endpoint(struct dr_aws *aws, const char *service, struct dr_arena *arena, struct dr_str *ret, struct dr_err *err) {
-    struct dr_aws_profile profile = {0};
     bool ignore = dr_str_is(dr_aws_env(aws, "AWS_IGNORE_CONFIGURED_ENDPOINT_URLS"), "true");
     struct dr_str url = ignore ? DR_STR_NONE : service_variable(aws, service);
     if (url.n == 0 && !ignore) {
         url = dr_aws_env(aws, "AWS_ENDPOINT_URL");
     }
-    if (url.n == 0 && !ignore && dr_aws_profile_read(aws, arena, &profile, err) == 0) {
-        url = profile.endpoint_url; /* a profile that cannot be read is reported where its keys or region are needed */
+    if (url.n == 0 && !ignore) {
+        url = profile_endpoint(aws);
     }
     if (url.n == 0) {
         struct dr_str region = dr_aws_region(aws, err);

@@ -81,20 +81,25 @@ int dr_aws_read_file(const char *path, size_t max_bytes, struct dr_arena *arena,
     if (file == NULL) {
         return dr_fail(err, errno == ENOENT || errno == ENOTDIR ? DR_E_NOT_FOUND : DR_E_INVALID, "%s: %s", path, strerror(errno));
     }
-    char *text = dr_arena_alloc(arena, max_bytes + 2, 1);
-    size_t n = fread(text, 1, max_bytes + 1, file);
+    struct dr_buf text;
+    char piece[4096];
+    dr_buf_init(&text, max_bytes);
+    for (size_t n; !text.truncated && (n = fread(piece, 1, sizeof piece, file)) > 0;) {
+        dr_buf_put(&text, piece, n);
+    }
     bool bad = ferror(file) != 0;
     int why = errno;
     (void)fclose(file);
-    if (bad) {
-        return dr_fail(err, DR_E_INVALID, "%s: %s", path, strerror(why));
+    *ret = dr_str_dup(arena, dr_buf_str(&text));
+    int r = bad              ? dr_fail(err, DR_E_INVALID, "%s: %s", path, strerror(why))
+            : text.truncated ? dr_fail(err, DR_E_LIMIT, "%s: larger than %zu bytes", path, max_bytes)
+                             : 0;
+    if (text.p != NULL) {
+        explicit_bzero(text.p, text.n);
     }
-    if (n > max_bytes) {
-        return dr_fail(err, DR_E_LIMIT, "%s: larger than %zu bytes", path, max_bytes);
-    }
-    text[n] = '\0';
-    *ret = (struct dr_str){text, n};
-    return 0;
+    explicit_bzero(piece, sizeof piece);
+    dr_buf_deinit(&text);
+    return r;
 }
 
 /* Asks one source, or all of them in their order. Fills `ret` and says who it was, or NULL with all the reasons. */

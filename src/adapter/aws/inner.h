@@ -29,6 +29,8 @@ struct dr_aws {
     int64_t region_again_ms;
     struct dr_err region_failed;
     struct dr_str profile; /* asked for by the options; empty: none */
+    struct dr_str profile_endpoint;
+    bool profile_endpoint_read;
     struct dr_http_tls tls;
 
     struct dr_aws_credentials credentials;
