@@ -229,7 +229,7 @@ TEST(prometheus, built_in_queries_leave_servers_out_and_others_stay_as_they_are)
     struct dr_str cpu = dr_prometheus_query(g.prometheus, &g.arena, &cfg.signals[DR_SIGNAL_AT_CPU]);
     CHECK_CONTAINS(
         cpu,
-        "1 - avg((label_replace(rate(node_cpu_seconds_total{mode=\"idle\",instance!~\"(10\\\\.0\\\\.0\\\\.1|server-1)(:[0-9]+)?\"}[5m])");
+        "1 - sum((label_replace(rate(node_cpu_seconds_total{mode=\"idle\",instance!~\"(10\\\\.0\\\\.0\\\\.1|server-1)(:[0-9]+)?\"}[5m])");
     CHECK_CONTAINS(cpu, "kube_node_role");
     CHECK(strstr(cpu.p, "mode!=") == NULL); /* hazard 1 */
     struct dr_str memory = dr_prometheus_query(g.prometheus, &g.arena, &cfg.signals[DR_SIGNAL_AT_MEMORY]);

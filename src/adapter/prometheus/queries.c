@@ -49,23 +49,14 @@ static void put_workers(struct dr_buf *buf, struct dr_str inner) {
     dr_buf_puts(buf, " unless on (drover_host) label_replace(" SERVERS ", \"drover_host\", \"$1\", \"node\", \"(.+)\"))");
 }
 
-static void put_cpu(struct dr_buf *buf, const struct dr_str *servers, size_t server_n) {
+/* sum(<before><metric>{<first>}<after>) over workers. */
+static void put_sum(struct dr_buf *buf, const char *before, const char *first, const char *after, const struct dr_str *servers,
+                    size_t server_n) {
     struct dr_buf inner;
     dr_buf_init(&inner, 0);
-    dr_buf_puts(&inner, "rate(node_cpu_seconds_total");
-    put_matchers(&inner, "mode=\"idle\"", servers, server_n);
-    dr_buf_puts(&inner, "[5m])");
-    dr_buf_puts(buf, "1 - avg(");
-    put_workers(buf, dr_buf_str(&inner));
-    dr_buf_putc(buf, ')');
-    dr_buf_deinit(&inner);
-}
-
-static void put_sum(struct dr_buf *buf, const char *metric, const struct dr_str *servers, size_t server_n) {
-    struct dr_buf inner;
-    dr_buf_init(&inner, 0);
-    dr_buf_puts(&inner, metric);
-    put_matchers(&inner, "", servers, server_n);
+    dr_buf_puts(&inner, before);
+    put_matchers(&inner, first, servers, server_n);
+    dr_buf_puts(&inner, after);
     dr_buf_puts(buf, "sum(");
     put_workers(buf, dr_buf_str(&inner));
     dr_buf_putc(buf, ')');
@@ -77,12 +68,15 @@ struct dr_str dr_prometheus_worker_query(struct dr_arena *arena, const struct dr
     struct dr_buf buf;
     dr_buf_init(&buf, 0);
     if (signal->kind == DR_SIGNAL_CPU && is_builtin(signal, DR_SIGNAL_AT_CPU)) {
-        put_cpu(&buf, servers, server_n);
+        dr_buf_puts(&buf, "1 - ");
+        put_sum(&buf, "rate(node_cpu_seconds_total", "mode=\"idle\"", "[5m])", servers, server_n);
+        dr_buf_puts(&buf, " / ");
+        put_sum(&buf, "rate(node_cpu_seconds_total", "", "[5m])", servers, server_n);
     } else if (signal->kind == DR_SIGNAL_MEMORY && is_builtin(signal, DR_SIGNAL_AT_MEMORY)) {
         dr_buf_puts(&buf, "1 - ");
-        put_sum(&buf, "node_memory_MemAvailable_bytes", servers, server_n);
+        put_sum(&buf, "node_memory_MemAvailable_bytes", "", "", servers, server_n);
         dr_buf_puts(&buf, " / ");
-        put_sum(&buf, "node_memory_MemTotal_bytes", servers, server_n);
+        put_sum(&buf, "node_memory_MemTotal_bytes", "", "", servers, server_n);
     } else {
         dr_buf_put_str(&buf, signal->query);
     }
