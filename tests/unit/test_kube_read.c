@@ -385,6 +385,28 @@ TEST(kube_read, node_is_read_with_identity_capacity_and_marks) {
     deinit(&w);
 }
 
+TEST(kube_read, taints_that_repeat_conditions_are_left_out) {
+    struct world w;
+    struct dr_kube_nodes nodes;
+    const struct dr_node *v;
+    size_t n;
+    init(&w);
+    dr_kube_nodes_init(&nodes, &w.pool);
+    const char *items = "{\"metadata\":{\"name\":\"a\",\"uid\":\"n-1\",\"resourceVersion\":\"42\"},\"spec\":{\"taints\":["
+                        "{\"key\":\"node.kubernetes.io/not-ready\",\"effect\":\"NoSchedule\"},{\"key\":\"dedicated\",\"value\":\"db\","
+                        "\"effect\":\"NoSchedule\"},{\"key\":\"node.kubernetes.io/unreachable\",\"effect\":\"NoExecute\"},{\"key\":"
+                        "\"node.kubernetes.io/unschedulable\",\"effect\":\"NoSchedule\"}]},\"status\":{\"conditions\":[{\"type\":\"Ready\","
+                        "\"status\":\"True\"}]}}";
+    CHECK_OK(dr_kube_nodes_page(&nodes, list_of(&w, "NodeList", items), &w.page, &w.err), w.err);
+    dr_kube_nodes_finish(&nodes, &v, &n);
+    CHECK_EQ_INT(n, 1);
+    CHECK_EQ_INT(v[0].ready, DR_READY_TRUE);
+    CHECK_EQ_INT(v[0].taint_n, 1);
+    CHECK_EQ_STR(v[0].taints[0].key, "dedicated");
+    dr_kube_nodes_deinit(&nodes);
+    deinit(&w);
+}
+
 TEST(kube_read, budgets_in_numbers_and_percent_with_fresh_and_stale_status) {
     struct world w;
     struct dr_kube_budgets budgets;

@@ -36,6 +36,15 @@ static int read_taint(struct dr_kube_pool *pool, struct dr_kube_walk *w, struct 
     return r;
 }
 
+/*
+ * The node controller repeats the Ready condition and spec.unschedulable as taints, some moments later: a machine that has just joined is Ready and still tainted. What these
+ * taints say is known from its source, and in those moments they would make waiting pods ask for one machine more.
+ */
+static bool repeats_a_condition(struct dr_str key) {
+    return dr_str_is(key, "node.kubernetes.io/not-ready") || dr_str_is(key, "node.kubernetes.io/unreachable") ||
+           dr_str_is(key, "node.kubernetes.io/unschedulable");
+}
+
 static int read_taints(struct dr_kube_pool *pool, struct dr_kube_walk *w, struct dr_node *ret, struct dr_err *err) {
     struct dr_kube_list list = {.n = 0};
     w->field = "spec.taints";
@@ -46,6 +55,7 @@ static int read_taints(struct dr_kube_pool *pool, struct dr_kube_walk *w, struct
             return dr_fail(err, DR_E_LIMIT, "more than %d taints", DR_KUBE_MAX_LIST);
         }
         r = read_taint(pool, w, at, err) < 0 ? -1 : 1;
+        list.n -= repeats_a_condition(at->key);
     }
     ret->taints = dr_kube_list_copy(&list, pool->arena, sizeof(struct dr_taint));
     ret->taint_n = list.n;
