@@ -7,8 +7,8 @@
 #include "app/nearest.h"
 
 const struct dr_command *const dr_commands[] = {
-    &dr_cmd_demo,    &dr_cmd_simulate, &dr_cmd_run,    &dr_cmd_tick,       &dr_cmd_plan, &dr_cmd_status,
-    &dr_cmd_history, &dr_cmd_explain,  &dr_cmd_config, &dr_cmd_completion, NULL,
+    &dr_cmd_demo,    &dr_cmd_simulate, &dr_cmd_run,   &dr_cmd_tick,   &dr_cmd_plan,       &dr_cmd_status,
+    &dr_cmd_history, &dr_cmd_explain,  &dr_cmd_check, &dr_cmd_config, &dr_cmd_completion, NULL,
 };
 
 const struct dr_command *dr_command_find(struct dr_str name) {

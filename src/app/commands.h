@@ -5,6 +5,7 @@
 
 #include "app/command.h"
 
+extern const struct dr_command dr_cmd_check;
 extern const struct dr_command dr_cmd_completion;
 extern const struct dr_command dr_cmd_config;
 extern const struct dr_command dr_cmd_demo;
