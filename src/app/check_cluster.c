@@ -199,6 +199,9 @@ void dr_check_metrics(struct dr_check *check) {
                          DR_FMT(signal->query));
             dr_buf_deinit(&value);
         } else {
+            /* As it is really sent, for asking by hand. */
+            struct dr_str query =
+                check->live->prometheus == NULL ? signal->query : dr_prometheus_query(check->live->prometheus, check->arena, signal);
             dr_check_add(check, DR_FINDING_WARN, "prometheus",
                          "ask Prometheus this query by hand; rules on it neither add nor remove workers", "%.*s is unknown: %.*s: %.*s",
                          DR_FMT(signal->name), DR_FMT(readings[i].why.n > 0 ? readings[i].why : DR_STR("no samples")), DR_FMT(query));
