@@ -208,8 +208,13 @@ TEST(aws_call, wrong_clock_is_noticed_and_corrected_for_effects_too) {
 }
 
 TEST(aws_call, clock_is_corrected_once_and_then_the_refusal_stands) {
-    static const struct dr_server_answer answer = {403, "Date: Sun, 15 Nov 2026 23:04:00 GMT\r\n", EC2_ERROR("RequestTimeTooSkewed")};
-    struct dr_server_script script = {&answer, 1};
+    static const struct dr_server_answer answers[] = {
+        {403, "Date: Sun, 15 Nov 2026 21:04:00 GMT\r\n", EC2_ERROR("RequestTimeTooSkewed")},
+        {403, "Date: Sun, 15 Nov 2026 22:04:00 GMT\r\n",
+         EC2_ERROR("RequestTimeTooSkewed")}, /* a server that does not know the time either */
+        {403, "Date: Sun, 15 Nov 2026 23:04:00 GMT\r\n", EC2_ERROR("RequestTimeTooSkewed")},
+    };
+    struct dr_server_script script = {answers, 3};
     struct aws_world w;
     open_world(&w, dr_server_script, &script);
     struct dr_aws_request request = describe(&w);

@@ -437,3 +437,28 @@ TEST(aws_credentials, session_that_the_service_calls_expired_is_renewed_once_for
     CHECK_EQ_INT(handed_out, 2);
     aws_world_close(&w);
 }
+
+/* Newer keys every time, and none of them is good enough. */
+static bool serve_endless_sessions(void *self, const struct dr_server_request *request) {
+    int *handed_out = self;
+    static const char *const docs[] = {DOC("ONE", LATER), DOC("TWO", LATER), DOC("THREE", LATER), DOC("FOUR", LATER)};
+    if (dr_str_is(request->target, "/creds")) {
+        return dr_server_reply(request, 200, NULL, docs[(*handed_out)++ % 4]);
+    }
+    return dr_server_reply(request, 400, NULL,
+                           "<Response><Errors><Error><Code>ExpiredToken</Code><Message>m</Message></Error></Errors></Response>");
+}
+
+TEST(aws_credentials, session_is_not_renewed_twice_for_one_call) {
+    static const struct dr_aws_service ec2 = {"ec2", DR_AWS_QUERY, "2016-11-15", NULL};
+    int handed_out = 0;
+    struct aws_world w;
+    aws_world_open(&w, serve_endless_sessions, &handed_out);
+    aws_world_set(&w, "AWS_CONTAINER_CREDENTIALS_FULL_URI", dr_server_url(w.server, "/creds").p);
+    aws_world_start(&w, "eu-west-1", NULL);
+    struct dr_aws_request request = {.service = &ec2, .action = "DescribeInstances", .deadline_ms = AT + 60000, .repeatable = true};
+    CHECK_FAILS(dr_aws_do(w.aws, &request, &w.arena, &w.body, &w.err), w.err, DR_E_DENIED);
+    CHECK_EQ_CSTR(w.err.text, "ec2 DescribeInstances: ExpiredToken: m");
+    CHECK_EQ_INT(handed_out, 2);
+    aws_world_close(&w);
+}
