@@ -39,7 +39,7 @@ static int read_file(struct dr_arena *arena, const char *path, struct dr_str *re
 
 static int load_file(struct loading *l, const char *path, bool optional) {
     struct dr_reports *reports = DR_NEW(l->arena, struct dr_reports);
-    struct dr_str text;
+    struct dr_str text = DR_STR_NONE;
     struct dr_err err = {.code = DR_OK};
     if (read_file(l->arena, path, &text, &err) < 0) {
         if (optional && err.code == DR_E_NOT_FOUND) {

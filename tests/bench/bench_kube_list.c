@@ -30,8 +30,8 @@ static const char MANAGED[] =
     "\"subresource\":\"status\"}]";
 
 static void put_pod(struct dr_buf *b, int i) {
-    int app = i % APPS;
-    int node = i % NODES;
+    int app = i / (PODS / APPS); /* lists are in the order of namespace and name: pods of one owner stand together */
+    int node = i * 37 % NODES;
     dr_buf_fmt(b,
                "{\"metadata\":{\"name\":\"app-%03d-7d4b9c6f5-%05x\",\"generateName\":\"app-%03d-7d4b9c6f5-\",\"namespace\":\"team-%d\","
                "\"uid\":\"%08x-0000-4000-8000-%012x\",\"resourceVersion\":\"%d\",\"generation\":1,\"creationTimestamp\":\"2026-11-15T10:%"

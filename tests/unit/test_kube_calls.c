@@ -391,7 +391,7 @@ TEST(kube_calls, every_eviction_gets_the_outcome_that_its_answer_stands_for) {
     struct api api;
     open_api(&api);
     struct dr_eviction e[] = {
-        {.name = DR_STR("ok"), .grace_ms = -1},    {.name = DR_STR("gone"), .grace_ms = 5000}, {.name = DR_STR("blocked"), .grace_ms = -1},
+        {.name = DR_STR("ok"), .grace_ms = -1},    {.name = DR_STR("gone"), .grace_ms = 5000}, {.name = DR_STR("blocked"), .grace_ms = 300},
         {.name = DR_STR("other"), .grace_ms = -1}, {.name = DR_STR("raced"), .grace_ms = -1},  {.name = DR_STR("broken"), .grace_ms = -1},
     };
     size_t n = sizeof e / sizeof e[0];
@@ -418,7 +418,8 @@ TEST(kube_calls, every_eviction_gets_the_outcome_that_its_answer_stands_for) {
     CHECK_EQ_INT(e[5].err.code, DR_E_UNAVAILABLE);
     CHECK_EQ_INT(asked(&api, "POST /api/v1/namespaces/d/pods/broken"), 1); /* an effect leaves once */
     CHECK_EQ_INT(asked(&api, "\"deleteOptions\":{\"preconditions\":{\"uid\":\"u1\"},\"gracePeriodSeconds\":5}"), 1);
-    CHECK_EQ_INT(asked(&api, "\"deleteOptions\":{\"preconditions\":{\"uid\":\"u1\"}}"), 5);
+    CHECK_EQ_INT(asked(&api, "\"gracePeriodSeconds\":1}"), 1); /* 0 would kill without asking */
+    CHECK_EQ_INT(asked(&api, "\"deleteOptions\":{\"preconditions\":{\"uid\":\"u1\"}}"), 4);
     close_api(&api);
 }
 

@@ -205,6 +205,16 @@ TEST(kube_read, a_gated_or_pulling_pod_is_not_unschedulable) {
     deinit(&w);
 }
 
+TEST(kube_read, unschedulable_without_a_time_counts_from_creation) {
+    struct world w;
+    init(&w);
+    const struct dr_pod *p = read_pod(
+        &w, "", "",
+        "\"conditions\":[{\"type\":\"PodScheduled\",\"status\":\"False\",\"reason\":\"Unschedulable\",\"lastTransitionTime\":null}]");
+    CHECK(p->unschedulable && p->unschedulable_since_ms == p->created_ms && p->created_ms > 0);
+    deinit(&w);
+}
+
 TEST(kube_read, owners_tell_daemons_mirrors_and_bare_pods_apart) {
     static const struct {
         const char *meta;

@@ -78,7 +78,7 @@ static int read_node(struct dr_kubernetes *kube, struct dr_arena *arena, struct 
 /* After a conflict: it may be that what we want is so already, because our reply was lost. */
 static int settled(struct dr_kubernetes *kube, struct dr_arena *arena, const struct dr_node *node, struct dr_str owner, bool on,
                    int64_t deadline_ms, struct dr_err *err) {
-    struct dr_node now;
+    struct dr_node now = {.ready = DR_READY_UNKNOWN};
     struct dr_err conflict = *err;
     if (read_node(kube, arena, node->name, deadline_ms, &now, err) < 0) {
         if (err->code != DR_E_NOT_FOUND) {
@@ -157,7 +157,8 @@ static struct dr_str eviction_body(struct dr_arena *arena, const struct dr_evict
     dr_jsonw_object(&w);
     put_preconditions(&w, e->uid);
     if (e->grace_ms >= 0) {
-        dr_jsonw_kv_i64(&w, "gracePeriodSeconds", e->grace_ms / 1000);
+        /* Never 0: that removes the object without waiting for the kubelet. */
+        dr_jsonw_kv_i64(&w, "gracePeriodSeconds", dr_max_i64(e->grace_ms / 1000, 1));
     }
     dr_jsonw_end(&w);
     dr_jsonw_end(&w);

@@ -156,7 +156,7 @@ static void put_row(struct dr_kube_pods *pods, struct dr_kube_pod_row *row, cons
     row->node = dr_intern_id(&pool->strings, spec->node);
     row->spec = dr_kube_spec_id(pool, &spec->key);
     row->created_s = seconds(meta->created_ms);
-    row->since_s = seconds(status->since_ms);
+    row->since_s = seconds(status->since_ms > 0 || !status->unschedulable ? status->since_ms : meta->created_ms);
     row->delete_by_s = seconds(meta->deleted_ms);
     row->grace_s = spec->grace_s < 0 ? 0 : spec->grace_s > UINT32_MAX ? UINT32_MAX : (uint32_t)spec->grace_s;
     row->owner = (uint8_t)((unsigned)meta->owner & 15U);

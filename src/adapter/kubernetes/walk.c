@@ -2,6 +2,11 @@
 
 #include "base/time.h"
 
+/* The usual case without a second look: the value begins here, and is not null. What it is instead is the next call's to find out. */
+static inline bool certain(const struct dr_kube_walk *w) {
+    return w->j.need_value && w->j.p < w->j.end && *w->j.p != 'n' && (unsigned char)*w->j.p > ' ' && w->j.failed.code == DR_OK;
+}
+
 /* 1: a value other than null is due. 0: it was null and is consumed. */
 static int due(struct dr_kube_walk *w, enum dr_json_type *ret, struct dr_err *err) {
     if (dr_json_peek(&w->j, ret, err) < 0) {
@@ -15,13 +20,13 @@ static int due(struct dr_kube_walk *w, enum dr_json_type *ret, struct dr_err *er
 
 int dr_kube_enter(struct dr_kube_walk *w, enum dr_json_type type, struct dr_err *err) {
     enum dr_json_type found;
-    int r = due(w, &found, err);
+    int r = certain(w) ? 1 : due(w, &found, err);
     return r <= 0 ? r : dr_json_enter(&w->j, type, err) < 0 ? -1 : 1;
 }
 
 int dr_kube_str(struct dr_kube_walk *w, struct dr_str *ret, struct dr_err *err) {
     enum dr_json_type found;
-    int r = due(w, &found, err);
+    int r = certain(w) ? 1 : due(w, &found, err);
     return r <= 0 ? r : dr_json_str(&w->j, w->arena, ret, err) < 0 ? -1 : 1;
 }
 
@@ -52,7 +57,7 @@ int dr_kube_time(struct dr_kube_walk *w, int64_t *ret_ms, struct dr_err *err) {
 
 int dr_kube_raw(struct dr_kube_walk *w, struct dr_str *ret, struct dr_err *err) {
     enum dr_json_type found;
-    int r = due(w, &found, err);
+    int r = certain(w) ? 1 : due(w, &found, err);
     return r <= 0 ? r : dr_json_raw(&w->j, ret, err) < 0 ? -1 : 1;
 }
 

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "adapter/kubernetes/client.h"
+#include "adapter/kubernetes/event.h"
 #include "base/num.h"
 #include "base/time.h"
 
@@ -44,111 +45,8 @@ struct dr_kube_watch {
 /* What of a Node matters here, one of these per combination. */
 static const char STATES[8];
 
-struct event {
-    struct dr_str type;
-    struct dr_str version;
-    struct dr_str name;
-    int64_t code;       /* of a Status */
-    bool unschedulable; /* condition of a pod, or spec of a node */
-    bool ready;
-};
-
-static int read_condition(struct dr_kube_walk *w, struct event *ret, struct dr_err *err) {
-    struct dr_json_key key;
-    struct dr_str type = DR_STR_NONE;
-    struct dr_str status = DR_STR_NONE;
-    struct dr_str reason = DR_STR_NONE;
-    int r = dr_kube_enter(w, DR_JSON_OBJECT, err);
-    while (r > 0 && (r = dr_json_next_key(&w->j, &key, err)) > 0) {
-        if (DR_KEY_IS(&key, "type")) {
-            r = dr_kube_str(w, &type, err);
-        } else if (DR_KEY_IS(&key, "status")) {
-            r = dr_kube_str(w, &status, err);
-        } else if (DR_KEY_IS(&key, "reason")) {
-            r = dr_kube_str(w, &reason, err);
-        }
-        r = r < 0 ? -1 : 1;
-    }
-    if (dr_str_is(type, "PodScheduled") && dr_str_is(status, "False") && dr_str_is(reason, "Unschedulable")) {
-        ret->unschedulable = true;
-    }
-    ret->ready = ret->ready || (dr_str_is(type, "Ready") && dr_str_is(status, "True"));
-    return r;
-}
-
-/* `status` of an object has conditions; that of a Status object is a text. */
-static int read_status(struct dr_kube_walk *w, struct event *ret, struct dr_err *err) {
-    struct dr_json_key key;
-    enum dr_json_type type;
-    if (dr_json_peek(&w->j, &type, err) < 0) {
-        return -1;
-    }
-    if (type != DR_JSON_OBJECT) {
-        return dr_json_skip(&w->j, err);
-    }
-    int r = dr_kube_enter(w, DR_JSON_OBJECT, err);
-    while (r > 0 && (r = dr_json_next_key(&w->j, &key, err)) > 0) {
-        if (DR_KEY_IS(&key, "conditions")) {
-            r = dr_kube_enter(w, DR_JSON_ARRAY, err);
-            while (r > 0 && (r = dr_json_next_element(&w->j, err)) > 0) {
-                r = read_condition(w, ret, err) < 0 ? -1 : 1;
-            }
-        }
-        r = r < 0 ? -1 : 1;
-    }
-    return r;
-}
-
-static int read_node_spec(struct dr_kube_walk *w, struct event *ret, struct dr_err *err) {
-    struct dr_json_key key;
-    int r = dr_kube_enter(w, DR_JSON_OBJECT, err);
-    while (r > 0 && (r = dr_json_next_key(&w->j, &key, err)) > 0) {
-        r = DR_KEY_IS(&key, "unschedulable") ? dr_kube_bool(w, &ret->unschedulable, err) : 0;
-        r = r < 0 ? -1 : 1;
-    }
-    return r;
-}
-
-static int read_object(struct dr_kube_walk *w, bool of_nodes, struct event *ret, struct dr_err *err) {
-    struct dr_json_key key;
-    struct dr_kube_meta meta = {.owner = DR_OWNER_NONE};
-    int r = dr_kube_enter(w, DR_JSON_OBJECT, err);
-    while (r > 0 && (r = dr_json_next_key(&w->j, &key, err)) > 0) {
-        if (DR_KEY_IS(&key, "metadata")) {
-            r = dr_kube_meta_read(w, &meta, err);
-        } else if (DR_KEY_IS(&key, "status")) {
-            r = read_status(w, ret, err);
-        } else if (DR_KEY_IS(&key, "code")) {
-            r = dr_kube_i64(w, &ret->code, err);
-        } else if (of_nodes && DR_KEY_IS(&key, "spec")) {
-            r = read_node_spec(w, ret, err);
-        }
-        r = r < 0 ? -1 : 1;
-    }
-    ret->version = meta.version;
-    ret->name = meta.name;
-    return r;
-}
-
-static int read_event(struct dr_str line, struct dr_arena *arena, bool of_nodes, struct event *ret, struct dr_err *err) {
-    struct dr_kube_walk w = {.arena = arena, .field = ""};
-    struct dr_json_key key;
-    *ret = (struct event){.code = 0};
-    dr_json_init(&w.j, line, 0);
-    int r = dr_json_enter(&w.j, DR_JSON_OBJECT, err) < 0 ? -1 : 1;
-    while (r > 0 && (r = dr_json_next_key(&w.j, &key, err)) > 0) {
-        if (DR_KEY_IS(&key, "type")) {
-            r = dr_kube_str(&w, &ret->type, err);
-        } else if (DR_KEY_IS(&key, "object")) {
-            r = read_object(&w, of_nodes, ret, err);
-        }
-        r = r < 0 ? -1 : 1;
-    }
-    return r < 0 ? -1 : dr_json_end(&w.j, err);
-}
-
 /* Heartbeats change a Node all the time; only what a tick would decide on wakes it. */
-static void note_node(struct dr_kube_watch *watch, const struct event *event) {
+static void note_node(struct dr_kube_watch *watch, const struct dr_kube_event *event) {
     bool deleted = dr_str_is(event->type, "DELETED");
     const void *state = deleted ? NULL : &STATES[1 + (event->ready ? 1 : 0) + (event->unschedulable ? 2 : 0)];
     struct dr_intern_item *item = &watch->states.items[dr_intern_id(&watch->states, event->name)];
@@ -159,9 +57,9 @@ static void note_node(struct dr_kube_watch *watch, const struct event *event) {
 /* False ends the stream. */
 static bool take_event(struct stream *s, struct dr_str line) {
     struct dr_arena arena;
-    struct event event;
+    struct dr_kube_event event;
     dr_arena_init(&arena, 0);
-    bool ok = read_event(line, &arena, s->of_nodes, &event, &s->why) == 0;
+    bool ok = dr_kube_event_read(line, &arena, s->of_nodes, &event, &s->why) == 0;
     if (!ok) {
         s->broken = true;
     } else if (dr_str_is(event.type, "ERROR")) {
