@@ -1,0 +1,129 @@
+/* The real world behind the ports, opened with settings that are wrong: one line that says what to do, and nothing left open. */
+#include <stdio.h>
+
+#include "app/live.h"
+#include "harness/test.h"
+
+struct opened {
+    struct dr_arena arena;
+    struct dr_settings settings;
+    struct dr_process process;
+    struct dr_live live;
+    struct dr_err err;
+};
+
+static const char *const no_env[] = {"HOME=/nonexistent", NULL};
+
+static int open_parts(struct opened *o, const char *yaml, unsigned parts) {
+    dr_arena_init(&o->arena, 0);
+    struct dr_reports *reports = DR_NEW(&o->arena, struct dr_reports);
+    dr_reports_init(reports, &o->arena, "f.yaml");
+    dr_settings_init(&o->settings, &o->arena, DR_PRESET_DEFAULT, DR_ORIGIN_DEFAULT);
+    const struct dr_yaml *root = NULL;
+    CHECK_EQ_INT(dr_yaml_parse(&o->arena, dr_str_of(yaml), reports, &root), 0);
+    dr_settings_apply(&o->settings, &o->arena, root, reports);
+    CHECK_EQ_INT(reports->n, 0);
+    o->err = (struct dr_err){.code = DR_OK};
+    CHECK_OK(dr_process_init(&o->process, false, &o->err), o->err);
+    CHECK_OK(dr_live_init(&o->live, &o->settings, no_env, &o->process, &o->err), o->err);
+    return dr_live_open(&o->live, parts, &o->err);
+}
+
+static void close_parts(struct opened *o) {
+    dr_live_deinit(&o->live);
+    dr_process_deinit(&o->process);
+    dr_arena_deinit(&o->arena);
+}
+
+TEST(live, wrong_settings_are_one_line_that_names_the_key) {
+    static const struct {
+        const char *yaml;
+        unsigned parts;
+        const char *expected;
+    } cases[] = {
+        {"state: {file: /nonexistent/x.db}\n", DR_LIVE_STORE, "state.file: /nonexistent/x.db: "},
+        {"cluster: a\n", DR_LIVE_COMPUTE, "ec2.launchTemplate: is not set: name the launch template"},
+        {"ec2: {launchTemplate: lt-1}\n", DR_LIVE_COMPUTE, "ec2.subnets: is not set: name the subnets"},
+        {"ec2: {launchTemplate: lt-1, subnets: [subnet-1], taints: ['a=b:Never']}\n", DR_LIVE_COMPUTE,
+         "ec2.taints: a=b:Never: must be name=value:NoSchedule"},
+        {"ec2: {image: ami-1, subnets: [subnet-1], userDataFile: /nonexistent/u}\n", DR_LIVE_COMPUTE,
+         "ec2.userDataFile: /nonexistent/u: No such file"},
+        {"cluster: a\n", DR_LIVE_CLUSTER, "kubernetes.kubeconfig: is not set, and there is no service account"},
+        {"kubernetes: {kubeconfig: /nonexistent/k}\n", DR_LIVE_CLUSTER, "kubernetes.kubeconfig: "},
+        {"kubernetes: {endpoint: 'https://k:6443', token: 'file:/nonexistent/t'}\n", DR_LIVE_CLUSTER,
+         "kubernetes.token: /nonexistent/t: No such file"},
+        {"prometheus: {url: 'http://p', token: 'file:/nonexistent/t'}\n", DR_LIVE_METRICS,
+         "prometheus.token: /nonexistent/t: No such file"},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct opened o;
+        CHECK_EQ_INT(open_parts(&o, cases[i].yaml, cases[i].parts), -1);
+        CHECK_CONTAINS(dr_str_of(o.err.text), cases[i].expected);
+        CHECK(strchr(o.err.text, '\n') == NULL);
+        close_parts(&o);
+    }
+}
+
+TEST(live, empty_secret_file_is_refused) {
+    char path[600];
+    snprintf(path, sizeof(path), "%s/token", dr_test_tmpdir());
+    FILE *file = fopen(path, "wb");
+    CHECK(file != NULL);
+    fputs(" \n", file);
+    fclose(file);
+    struct opened o;
+    char yaml[800];
+    snprintf(yaml, sizeof(yaml), "kubernetes: {endpoint: 'https://k:6443', token: 'file:%s'}\n", path);
+    CHECK_EQ_INT(open_parts(&o, yaml, DR_LIVE_CLUSTER), -1);
+    CHECK_CONTAINS(dr_str_of(o.err.text), "is empty");
+    close_parts(&o);
+}
+
+TEST(live, good_settings_open_every_part_without_calling_anybody) {
+    char yaml[2000];
+    char token[600];
+    snprintf(token, sizeof(token), "%s/token", dr_test_tmpdir());
+    FILE *file = fopen(token, "wb");
+    CHECK(file != NULL);
+    fputs("abc\n", file);
+    fclose(file);
+    snprintf(yaml, sizeof(yaml),
+             "state: {file: %s/state.db}\n"
+             "aws: {region: eu-west-1}\n"
+             "ec2: {launchTemplate: lt-1, subnets: [subnet-1], taints: ['a=b:NoSchedule'], labels: {x: y}}\n"
+             "kubernetes: {endpoint: 'https://127.0.0.1:1', token: 'file:%s'}\n"
+             "prometheus: {url: 'http://127.0.0.1:1'}\n"
+             "events: {queueUrl: 'http://127.0.0.1:1/1/q'}\n",
+             dr_test_tmpdir(), token);
+    struct opened o;
+    CHECK_OK(open_parts(&o, yaml, DR_LIVE_TICK | DR_LIVE_QUEUE), o.err);
+    CHECK(o.live.ports.store.ops != NULL && o.live.ports.compute.ops != NULL);
+    CHECK(o.live.ports.cluster.ops != NULL && o.live.ports.metrics.ops != NULL);
+    CHECK_EQ_INT(dr_http_stats(o.live.http).calls, 0);
+    close_parts(&o);
+}
+
+TEST(live, reader_of_a_state_that_is_not_there_sees_an_empty_one_and_makes_none) {
+    char yaml[700];
+    snprintf(yaml, sizeof(yaml), "state: {file: %s/none.db}\n", dr_test_tmpdir());
+    struct opened o;
+    CHECK_OK(open_parts(&o, yaml, DR_LIVE_STORE | DR_LIVE_READ_ONLY), o.err);
+    struct dr_state state;
+    const struct dr_store *store = &o.live.ports.store;
+    CHECK_OK(store->ops->load(store->self, &o.arena, DR_STR("c"), 0, &state, &o.err), o.err);
+    CHECK(!state.exists);
+    snprintf(yaml, sizeof(yaml), "%s/none.db", dr_test_tmpdir());
+    CHECK(fopen(yaml, "rb") == NULL);
+    close_parts(&o);
+}
+
+TEST(live, without_prometheus_every_signal_is_unknown_with_the_reason) {
+    struct opened o;
+    CHECK_OK(open_parts(&o, "cluster: a\n", DR_LIVE_METRICS), o.err);
+    struct dr_reading readings[2];
+    const struct dr_metrics *metrics = &o.live.ports.metrics;
+    metrics->ops->read(metrics->self, &o.arena, o.settings.cfg.signals, 2, 0, 0, readings);
+    CHECK(!readings[0].known && !readings[1].known);
+    CHECK_EQ_STR(readings[1].why, "prometheus.url is not set");
+    close_parts(&o);
+}
