@@ -93,8 +93,12 @@ TEST(ec2_parse, no_instances_and_a_next_token_are_fine) {
 
 /* A person may change tags: without both of ours the instance is not of an action. */
 TEST(ec2_parse, action_without_a_good_index_is_no_action) {
-    static const char *const tags[] = {TAG(DR_EC2_TAG_ACTION, "a"), TAG(DR_EC2_TAG_ACTION, "a") TAG(DR_EC2_TAG_INDEX, "x"),
-                                       TAG(DR_EC2_TAG_ACTION, "a") TAG(DR_EC2_TAG_INDEX, "-1"), TAG(DR_EC2_TAG_INDEX, "1")};
+    static const char *const tags[] = {TAG(DR_EC2_TAG_ACTION, "a"),
+                                       TAG(DR_EC2_TAG_ACTION, "a") TAG(DR_EC2_TAG_INDEX, "x"),
+                                       TAG(DR_EC2_TAG_ACTION, "a") TAG(DR_EC2_TAG_INDEX, "-1"),
+                                       TAG(DR_EC2_TAG_INDEX, "1"),
+                                       "<item><key>" DR_EC2_TAG_ACTION "</key></item>" TAG(DR_EC2_TAG_INDEX, "1"),
+                                       "<item/>"};
     for (size_t i = 0; i < sizeof(tags) / sizeof(tags[0]); i++) {
         struct bench b;
         set_up(&b);

@@ -63,7 +63,9 @@ static int copy_str(struct dr_arena *arena, struct dr_str view, struct dr_str *r
     if (copy == NULL) {
         return dr_fail(err, DR_E_LIMIT, "more than fits in the memory set aside for it");
     }
-    memcpy(copy, view.p, view.n);
+    if (view.n > 0) {
+        memcpy(copy, view.p, view.n);
+    }
     *ret = (struct dr_str){copy, view.n};
     return 0;
 }

@@ -13,7 +13,9 @@ static int take(struct dr_arena *arena, struct dr_str text, struct dr_str *ret, 
     if (copy == NULL) {
         return dr_fail(err, DR_E_LIMIT, "more than fits in the memory set aside for it");
     }
-    memcpy(copy, text.p, text.n);
+    if (text.n > 0) {
+        memcpy(copy, text.p, text.n);
+    }
     *ret = (struct dr_str){copy, text.n};
     return 0;
 }
