@@ -77,7 +77,7 @@ static void put_maps(struct dr_jsonw *w, const struct dr_schema *schema, struct 
         dr_jsonw_key(w, "M");
         dr_jsonw_object(w);
         for (size_t k = 0; k < schema->field_n; k++) {
-            if (is_filled(&schema->fields[k], element)) {
+            if (schema->fields[k].required || is_filled(&schema->fields[k], element)) {
                 put_field(w, &schema->fields[k], element);
             }
         }
