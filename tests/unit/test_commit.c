@@ -25,6 +25,24 @@ static void steal_lease(struct engine_world *e, const struct dr_call *call, bool
     ew_forget(e);
 }
 
+/* The same request came in twice (a retried invocation keeps its id): same owner, next fence. */
+static void raise_fence(struct engine_world *e, const struct dr_call *call, bool after, int64_t arg) {
+    (void)call, (void)after, (void)arg;
+    struct dr_state state = ew_copy(e);
+    state.fence++;
+    dr_world_put_item(e->world, &state);
+    ew_forget(e);
+}
+
+/* Somebody wrote himself into the lease by hand and left the fence alone. */
+static void rename_owner(struct engine_world *e, const struct dr_call *call, bool after, int64_t arg) {
+    (void)call, (void)after, (void)arg;
+    struct dr_state state = ew_copy(e);
+    state.lease_owner = DR_STR("somebody-else");
+    dr_world_put_item(e->world, &state);
+    ew_forget(e);
+}
+
 /* Same owner and fence, but the action is another one. */
 static void swap_action(struct engine_world *e, const struct dr_call *call, bool after, int64_t arg) {
     (void)call, (void)after, (void)arg;
@@ -128,6 +146,18 @@ TEST(rule_3, lost_race_against_another_fence_stops_before_the_next_effect) {
     CHECK_EQ_INT(ew_effects(e), 0);
     CHECK(dr_str_is(ew_item(e)->lease_owner, "somebody-else"));
     CHECK_EQ_INT(ew_item(e)->attempts.n, 0);
+}
+
+TEST(rule_3, fence_alone_or_owner_alone_is_enough_to_stop) {
+    for (int i = 0; i < 2; i++) {
+        struct engine_world *e = ew_hot(NULL, NULL);
+        struct dr_fault fault = at_cas(DR_FAULT_INTERLEAVE_BEFORE, 2);
+        e->on_interleave = i == 0 ? raise_fence : rename_owner;
+        ew_strike(e, &fault);
+        CHECK(ew_tick(e, 0));
+        CHECK_EQ_INT(ew_report(e, 0)->outcome, DR_TICK_LOST);
+        CHECK_EQ_INT(ew_effects(e), 0);
+    }
 }
 
 TEST(rule_3, lost_race_against_another_action_stops_before_the_next_effect) {

@@ -220,6 +220,28 @@ TEST(rule_22, settled_record_of_a_marked_machine_ends_and_leaves_it_to_its_mark)
     CHECK(dr_state_marked(&s->w->state, DR_STR("i-2")) && !dr_state_ended(&s->w->state, DR_STR("i-2")));
 }
 
+TEST(rule_22, debt_of_a_marked_machine_stays) {
+    struct step_world *s = warned();
+    stw_mark(s, "i-2");
+    s->w->state.backoff_until_epoch = SW_NOW_EPOCH + 60;
+    s->turn.marked_seq = 0;
+    (void)stw_expect(s, DR_STEP_TERMINATE);
+    CHECK(record(s, "i-2") != NULL && dr_record_owed(record(s, "i-2")));
+    s->w->state.backoff_until_epoch = 0;
+    stw_writes(s, "begin replacement", 22);
+}
+
+TEST(rule_22, debt_lapses_when_its_machine_is_gone_and_the_fleet_is_at_its_maximum_without_it) {
+    struct step_world *s = warned();
+    stw_instance(s, "i-2")->state = DR_INSTANCE_TERMINATED;
+    s->w->cfg.max_workers = 4;
+    (void)stw_next(s);
+    CHECK(record(s, "i-2") != NULL);
+    s->w->cfg.max_workers = 3;
+    stw_writes(s, "end interruption", 22);
+    CHECK(record(s, "i-2") == NULL && dr_state_ended(&s->w->state, DR_STR("i-2")));
+}
+
 TEST(rule_22, machine_that_describe_no_longer_shows_is_gone_two_minutes_after_its_notice) {
     struct step_world *s = settled();
     s->w->snap.instance_n = 1;
