@@ -207,12 +207,23 @@ TEST(prometheus, a_query_that_hangs_is_unknown_and_holds_up_nothing_else) {
     close_rig(&g);
 }
 
+TEST(prometheus, built_in_queries_go_by_get) {
+    struct rig g;
+    struct dr_reading r[2];
+    struct dr_config cfg;
+    open_rig(&g, "", (struct dr_prometheus_options){.step_ms = 0});
+    dr_config_init(&cfg, DR_PRESET_DEFAULT);
+    g.port.ops->read(g.port.self, &g.arena, cfg.signals, 2, now_ms(NULL), now_ms(NULL) + 5000, r);
+    CHECK(r[0].known && r[1].known && logged(&g, "POST") == NULL);
+    close_rig(&g);
+}
+
 TEST(prometheus, long_queries_go_by_post) {
     struct rig g;
     struct dr_reading r[1];
-    char query[3001];
+    char query[6501];
     memset(query, 'a', sizeof query);
-    query[3000] = '\0';
+    query[6500] = '\0';
     open_rig(&g, "", (struct dr_prometheus_options){.step_ms = 1000});
     struct dr_signal signals[] = {signal_of(query, 3000)};
     g.port.ops->read(g.port.self, &g.arena, signals, 1, now_ms(NULL), now_ms(NULL) + 5000, r);

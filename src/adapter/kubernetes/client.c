@@ -203,3 +203,11 @@ int dr_kube_refused(const char *what, int status, struct dr_str body, struct dr_
     }
     return dr_fail(err, code, "kubernetes %s: %d, and the answer is not from an API server%s", what, status, remedy);
 }
+
+int dr_kube_unreached(const char *what, struct dr_err *err) {
+    if (err->code == DR_E_DENIED) {
+        struct dr_err plain = *err;
+        return dr_fail(err, plain.code, "kubernetes %s: %s; is the authority that was given the one of this cluster?", what, plain.text);
+    }
+    return dr_wrap(err, "kubernetes %s", what);
+}

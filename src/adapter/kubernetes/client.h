@@ -55,6 +55,9 @@ int dr_kube_do(struct dr_kubernetes *kube, const struct dr_kube_request *request
 /* The error that a status and its body stand for; `what` is the call ("list pods"). The code decides, the server's message is quoted. Always -1. */
 int dr_kube_refused(const char *what, int status, struct dr_str body, struct dr_err *err);
 
+/* The same for a call that had no answer: puts the call before the text, and a remedy behind it where there is one. Always -1. */
+int dr_kube_unreached(const char *what, struct dr_err *err);
+
 /* Percent-encodes one piece of a path or query. */
 void dr_kube_put_encoded(struct dr_buf *buf, struct dr_str s);
 

@@ -108,7 +108,9 @@ int dr_kube_cordon(void *self, const struct dr_node *node, struct dr_str owner, 
                                       .body = cordon_patch(&arena, node, owner, on),
                                       .timeout_ms = dr_kube_left(kube, deadline_ms)};
     int r = dr_kube_do(kube, &request, &arena, &response, err);
-    if (r == 0 && response.status != 200) {
+    if (r < 0) {
+        (void)dr_kube_unreached("patch node", err);
+    } else if (response.status != 200) {
         r = dr_kube_refused("patch node", response.status, response.body, err);
         if (response.status == 409) {
             r = settled(kube, &arena, node, owner, on, deadline_ms, err);
@@ -226,7 +228,7 @@ static void evict_some(struct dr_kubernetes *kube, struct dr_eviction *evictions
         evictions[i].err = (struct dr_err){.code = DR_OK};
         if (dr_http_wait(kube->http, calls[i], &response, &evictions[i].err) < 0) {
             evictions[i].outcome = DR_EVICT_ERROR;
-            (void)dr_wrap(&evictions[i].err, "kubernetes evict pod");
+            (void)dr_kube_unreached("evict pod", &evictions[i].err);
         } else {
             take_answer(kube, &arena, &evictions[i], &response, deadline_ms);
             if (response.status == 401) {
@@ -266,7 +268,9 @@ int dr_kube_delete_node(void *self, struct dr_str name, struct dr_str uid, int64
                                       .body = dr_buf_str(&body),
                                       .timeout_ms = dr_kube_left(kube, deadline_ms)};
     int r = dr_kube_do(kube, &request, &arena, &response, err);
-    if (r == 0 && response.status / 100 != 2) {
+    if (r < 0) {
+        (void)dr_kube_unreached("delete node", err);
+    } else if (response.status / 100 != 2) {
         r = dr_kube_refused("delete node", response.status, response.body, err);
     }
     dr_buf_deinit(&body);

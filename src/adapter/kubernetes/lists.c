@@ -176,7 +176,7 @@ static void take_answer(struct reading *rd, enum dr_kube_list_kind kind, const s
 static void take_failure(struct reading *rd, enum dr_kube_list_kind kind, const struct dr_err *err) {
     struct dr_kube_paged *list = &rd->kube->lists.of[kind];
     list->err = *err;
-    (void)dr_wrap(&list->err, "kubernetes %s", LISTS[kind].name);
+    (void)dr_kube_unreached(LISTS[kind].name, &list->err);
     if (err->code == DR_E_UNAVAILABLE) {
         later(rd, list, 0);
     } else if (err->code == DR_E_LIMIT && list->limit > MIN_LIMIT) {

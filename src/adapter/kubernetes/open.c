@@ -106,12 +106,12 @@ struct dr_str dr_kubernetes_warning(const struct dr_kubernetes *kube) {
 int dr_kubernetes_get(struct dr_kubernetes *kube, const char *path, struct dr_arena *arena, int64_t deadline_ms, struct dr_str *ret,
                       struct dr_err *err) {
     struct dr_http_response response;
+    struct dr_str what = dr_str_fmt(arena, "GET %s", path);
     struct dr_kube_request request = {.method = "GET", .path = dr_str_of(path), .timeout_ms = dr_kube_left(kube, deadline_ms)};
     if (dr_kube_do(kube, &request, arena, &response, err) < 0) {
-        return dr_wrap(err, "kubernetes GET %s", path);
+        return dr_kube_unreached(what.p, err);
     }
     if (response.status != 200) {
-        struct dr_str what = dr_str_fmt(arena, "GET %s", path);
         return dr_kube_refused(what.p, response.status, response.body, err);
     }
     *ret = response.body;
@@ -173,9 +173,11 @@ int dr_kubernetes_may(struct dr_kubernetes *kube, const char *verb, const char *
                                       .repeatable = true,
                                       .timeout_ms = dr_kube_left(kube, deadline_ms)};
     int r = dr_kube_do(kube, &request, &arena, &response, err);
-    if (r == 0 && response.status / 100 != 2) {
+    if (r < 0) {
+        (void)dr_kube_unreached("SelfSubjectAccessReview", err);
+    } else if (response.status / 100 != 2) {
         r = dr_kube_refused("SelfSubjectAccessReview", response.status, response.body, err);
-    } else if (r == 0) {
+    } else {
         r = read_review(response.body, &arena, err);
     }
     dr_buf_deinit(&body);

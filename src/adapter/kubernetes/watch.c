@@ -155,7 +155,7 @@ static void close_stream(struct stream *s) {
     int r = dr_http_wait(kube->http, s->call, &response, &err);
     if (r < 0 && !s->broken && !s->gone) {
         s->why = err;
-        (void)dr_wrap(&s->why, "kubernetes %s", what);
+        (void)dr_kube_unreached(what, &s->why);
         /* A stream that worked may break at any time; going on from its version loses nothing. */
         s->failures = s->any ? 0 : s->failures;
         wait_longer(s, 0);

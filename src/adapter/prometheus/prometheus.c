@@ -9,7 +9,7 @@
 #include "base/num.h"
 #include "base/time.h"
 
-enum { MAX_BODY = 16 << 20, MAX_POINTS = 11000, MAX_GET_BYTES = 2000, MAX_TOKEN_BYTES = 65536 };
+enum { MAX_BODY = 16 << 20, MAX_POINTS = 11000, MAX_GET_BYTES = 6000, MAX_TOKEN_BYTES = 65536 };
 
 struct dr_prometheus {
     struct dr_http *http;

@@ -25,8 +25,8 @@ struct dr_prometheus_options {
     struct dr_str password;
     struct dr_str token; /* bearer; or from a file, read again for every round of queries */
     const char *token_file;
-    const struct dr_http_tls *tls;
-    int64_t step_ms; /* distance of samples; 0: 15 s */
+    const struct dr_http_tls *tls; /* must outlive the adapter; NULL: system trust */
+    int64_t step_ms;               /* distance of samples; 0: 15 s */
     const struct dr_str
         *servers; /* hosts (addresses, names) that are no workers, as they appear in the label `instance`, the port left away */
     size_t server_n;
