@@ -221,7 +221,7 @@ static void run_parameter_and_secret_are_read_and_refreshed(void) {
                     DR_FMT(b.name)));
     CHECK_OK(dr_secrets_get(secrets, parameter, soon(), &value, &b.err), b.err);
     CHECK_EQ_STR(dr_secret_reveal(value), "first");
-    b.later_ms = 6 * 60 * 1000;
+    b.later_ms = INT64_C(360000);
     CHECK_OK(dr_secrets_get(secrets, parameter, soon(), &value, &b.err), b.err);
     CHECK_EQ_STR(dr_secret_reveal(value), "second");
     dr_secrets_free(secrets);

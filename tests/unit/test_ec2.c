@@ -251,7 +251,7 @@ TEST(ec2, pool_is_asked_for_once_and_the_template_again_when_it_is_old) {
     CHECK_EQ_INT(calls(&b, "DescribeLaunchTemplateVersions"), 1);
     answer(&b, "DescribeLaunchTemplateVersions", 200, TEMPLATE("6"));
     b.fake.answers[2].action = NULL; /* version 5 is history */
-    b.w.now_ms += 6 * 60 * 1000;
+    b.w.now_ms += INT64_C(360000);
     look(&b);
     CHECK_EQ_STR(b.snap.pool.template_version, "6");
     CHECK_EQ_INT(calls(&b, "DescribeSubnets"), 1);
@@ -282,7 +282,7 @@ TEST(ec2, old_pool_serves_on_while_it_cannot_be_refreshed) {
     answer(&b, "DescribeInstances", 200, INSTANCES(""));
     look(&b);
     b.fake.answers[2] = (struct script){"DescribeLaunchTemplateVersions", 403, ERROR("UnauthorizedOperation")};
-    b.w.now_ms += 6 * 60 * 1000;
+    b.w.now_ms += INT64_C(360000);
     look(&b);
     CHECK_EQ_STR(b.snap.pool.template_version, "5");
     CHECK_EQ_INT(b.snap.pool.type_n, 1);

@@ -18,7 +18,7 @@
 #include "adapter/aws/aws.h"
 #include "port/store.h"
 
-#define DR_DYNAMODB_MAX_PAYLOAD (390 * 1024) /* of a journal row: DynamoDB's 400 KB less keys and names */
+#define DR_DYNAMODB_MAX_PAYLOAD 399360 /* of a journal row, 390 KiB: DynamoDB's 400 less keys and names */
 #define DR_DYNAMODB_MAX_SEQUENCE 999999
 
 struct dr_dynamodb_options { /* strings must outlive the handle */

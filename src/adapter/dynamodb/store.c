@@ -80,7 +80,7 @@ static int load(void *self, struct dr_arena *arena, struct dr_str pk, int64_t de
 /* Our own first try may have been what made the second one fail. */
 static int look_again(struct dr_dynamodb *db, const struct dr_state *written, int64_t deadline_ms, enum dr_cas *ret, struct dr_err *err) {
     struct dr_arena arena;
-    struct dr_state now;
+    struct dr_state now = {.exists = false};
     dr_arena_init(&arena, 0);
     int result = load(db, &arena, written->pk, deadline_ms, &now, err);
     if (result == 0) {
