@@ -164,10 +164,21 @@ static int explain_subject(struct dr_app *app, const struct dr_args *args, const
 
 /* ---- the command ---- */
 
+/* One word alone: a pod has a slash in its name, an action begins with its time; anything else is a node or an instance. */
+static const char *kind_of(const char *name) {
+    size_t digits = strspn(name, "0123456789");
+    if (strchr(name, '/') != NULL) {
+        return "pod";
+    }
+    return digits >= 9 && name[digits] == '-' ? "action" : "node";
+}
+
 static int check_usage(struct dr_app *app, const struct dr_args *args, struct subject *ret) {
     static const char *const kinds[] = {"action", "node", "pod"};
     bool at = dr_args_has(args, "at");
-    if (at ? args->operand_n != 0 : args->operand_n != 2) {
+    bool alone = args->operand_n == 1 && strcmp(args->operands[0], "action") != 0 && strcmp(args->operands[0], "node") != 0 &&
+                 strcmp(args->operands[0], "pod") != 0;
+    if (at ? args->operand_n != 0 : args->operand_n != 2 && !alone) {
         return dr_app_fail(app, DR_EXIT_USAGE,
                            "explain: what? --at TIME, action ID, node NAME or pod NAMESPACE/NAME (see drover explain --help)");
     }
@@ -176,7 +187,10 @@ static int check_usage(struct dr_app *app, const struct dr_args *args, struct su
     }
     struct dr_nearest nearest;
     dr_nearest_init(&nearest, dr_str_of(args->operands[0]));
-    for (size_t i = 0; i < 3; i++) {
+    if (alone) {
+        *ret = (struct subject){kind_of(args->operands[0]), args->operands[0]};
+    }
+    for (size_t i = 0; i < 3 && !alone; i++) {
         if (strcmp(args->operands[0], kinds[i]) == 0) {
             *ret = (struct subject){kinds[i], args->operands[1]};
         }
@@ -214,7 +228,7 @@ const struct dr_command dr_cmd_explain = {
     .summary = "why something did or did not happen: at a time, to an action, a node or a pod",
     .operands = "--at TIME | action ID | node NAME | pod NAMESPACE/NAME",
     .details = "TIME is 2026-11-15T20:04:00Z, \"2026-11-15 20:04\" (UTC), 20:04 (of the day of the last record), or Unix seconds.\n"
-               "NAME is the name of a node or the id of its instance.\n",
+               "NAME is the name of a node or the id of its instance. The kind may be left out.\n",
     .options = options,
     .operand_max = 2,
     .run = run,
