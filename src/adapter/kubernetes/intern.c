@@ -100,11 +100,16 @@ uint32_t dr_intern_id(struct dr_intern *table, struct dr_str s) {
     if (s.n == 0) {
         return 0;
     }
+    const struct dr_intern_item *last = &table->items[table->last];
+    if (last->n == s.n && memcmp(last->p, s.p, s.n) == 0) {
+        return table->last;
+    }
     uint64_t hash = mix(s);
     for (size_t i = hash & (table->slot_cap - 1); table->slots[i] != 0; i = (i + 1) & (table->slot_cap - 1)) {
         uint32_t id = (uint32_t)table->slots[i];
         const struct dr_intern_item *item = &table->items[id];
         if ((table->slots[i] ^ hash) >> 32 == 0 && item->n == s.n && memcmp(item->p, s.p, s.n) == 0) {
+            table->last = id;
             return id;
         }
     }

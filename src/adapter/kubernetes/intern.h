@@ -27,6 +27,7 @@ struct dr_intern {
     size_t item_cap;
     uint64_t *slots; /* hash in the upper half, number in the lower; 0: free */
     size_t slot_cap; /* a power of two */
+    uint32_t last;   /* found last: lists are sorted, so it is often the next one too */
 };
 
 void dr_intern_init(struct dr_intern *table, struct dr_arena *arena);

@@ -138,6 +138,11 @@ static const struct dr_kube_claims *keep_claims(struct dr_kube_pool *pool, const
     return claims;
 }
 
+/* The number of a text that is probably the same as in the row before. */
+static uint32_t id_like(struct dr_kube_pool *pool, uint32_t before, struct dr_str s) {
+    return dr_str_eq(dr_intern_get(&pool->strings, before), s) ? before : dr_intern_id(&pool->strings, s);
+}
+
 static void put_row(struct dr_kube_pods *pods, struct dr_kube_pod_row *row, const struct dr_kube_meta *meta,
                     const struct dr_kube_pod_spec *spec, const struct status *status) {
     struct dr_kube_pool *pool = pods->pool;
@@ -151,8 +156,9 @@ static void put_row(struct dr_kube_pods *pods, struct dr_kube_pod_row *row, cons
     row->uid_n = (uint8_t)meta->uid.n;
     row->claims = keep_claims(pool, spec, meta->name);
     pods->has_claims = pods->has_claims || row->claims != NULL;
-    row->ns = dr_intern_id(&pool->strings, meta->ns);
-    row->owner_uid = dr_intern_id(&pool->strings, meta->owner_uid);
+    const struct dr_kube_pod_row *before = pods->n > 1 ? row - 1 : row; /* a new row is all zero, and 0 is the empty text */
+    row->ns = id_like(pool, before->ns, meta->ns);
+    row->owner_uid = id_like(pool, before->owner_uid, meta->owner_uid);
     row->node = dr_intern_id(&pool->strings, spec->node);
     row->spec = dr_kube_spec_id(pool, &spec->key);
     row->created_s = seconds(meta->created_ms);
