@@ -18,7 +18,7 @@ struct step_world {
     struct dr_machine m;
     struct dr_step step;
     struct dr_event events[8];
-    struct dr_reading readings[2];
+    struct dr_reading readings[3]; /* the third for a custom signal: unknown, and read only by a test that adds one */
     struct dr_sample samples[2][STW_SAMPLES];
 };
 

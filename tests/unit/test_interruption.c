@@ -253,6 +253,13 @@ TEST(rule_22, machine_that_describe_no_longer_shows_is_gone_two_minutes_after_it
     stw_writes(s, "end interruption", 22);
 }
 
+TEST(rule_22, machine_that_is_remembered_as_ended_is_gone_whatever_describe_shows) {
+    struct step_world *s = settled();
+    sw_ended(s->w, "i-2");
+    stw_writes(s, "end interruption", 22);
+    CHECK(record(s, "i-2") == NULL);
+}
+
 TEST(interruption, next_tick_leaves_the_replacement_to_a_later_tick) {
     struct step_world *s = warned();
     stw_node(s, "i-2")->unschedulable = true;

@@ -181,6 +181,20 @@ TEST(rule_14, unknown_signals_hold_the_mark_up) {
     CHECK(is_target(s, "i-4"));
 }
 
+TEST(rule_14, custom_signal_that_never_had_a_series_does_not_hold_the_mark_up) {
+    struct step_world *s = drained();
+    struct dr_custom queue;
+    struct dr_err err;
+    dr_custom_init(&queue);
+    queue.name = DR_STR("queue");
+    queue.query = DR_STR("queue_length");
+    queue.has_above = true;
+    queue.above_micro = 5000000;
+    CHECK_OK(dr_config_add_custom(&s->w->cfg, &queue, &err), err);
+    s->w->snap.reading_n = 3;
+    stw_writes(s, "mark", 14);
+}
+
 TEST(hazard_14, pod_that_a_worker_would_help_holds_the_mark_up_before_it_is_pressure) {
     struct step_world *s = drained();
     for (size_t i = 0; i < 3; i++) {
