@@ -281,6 +281,7 @@ static int open_queue(struct dr_live *live, struct dr_err *err) {
         .queue_url = live->settings->live.queue_url,
         .store = live->ports.store,
         .cluster = live->settings->cfg.cluster,
+        .visibility_s = live->settings->live.visibility_ms / 1000,
         .log = queue_log,
         .log_self = live,
     };

@@ -138,6 +138,13 @@ static const struct dr_key keys[] = {
      .env = "EVENTS_QUEUE_URL",
      .help = "SQS queue with EventBridge events of spot interruptions; empty: none is read.",
      AT(queue_url)},
+    {.path = "events.visibility",
+     .type = DR_KEY_SPAN,
+     .unit = "",
+     .min = DR_SECOND_MS,
+     .max = 12 * DR_HOUR_MS,
+     .help = "How long a message that was received is hidden; one that cannot be understood is dropped when it came for the fifth time.",
+     AT(visibility_ms)},
 
     {.path = "daemon.batch",
      .type = DR_KEY_SPAN,
@@ -173,6 +180,7 @@ void dr_live_config_init(struct dr_live_config *live) {
         .state_file = DR_STR("drover.db"),
         .log_level = DR_LOG_CHOICE_INFO,
         .prometheus_step_ms = 15 * DR_SECOND_MS,
+        .visibility_ms = DR_MINUTE_MS,
         .batch_ms = 500,
         .grace_ms = 25 * DR_SECOND_MS,
     };

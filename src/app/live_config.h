@@ -59,6 +59,7 @@ struct dr_live_config {
     struct dr_strs prometheus_servers;
 
     struct dr_str queue_url;
+    int64_t visibility_ms;
     struct dr_str health_listen;
     int64_t batch_ms;
     int64_t grace_ms;
