@@ -204,6 +204,63 @@ static void run_same_token_gives_the_same_instance_and_other_parameters_are_inva
     tear_down(&b);
 }
 
+/* A rule of the emulator for launches into one of our own subnets. */
+static void strike(struct bench *b, int zone, const char *fault) {
+    struct dr_str body =
+        dr_str_fmt(&b->arena, "{\"service\":\"ec2\",\"action\":\"RunInstances\",\"when\":{\"param\":{\"SubnetId\":\"%.*s\"}},%s}",
+                   DR_FMT(b->subnets[zone]), fault);
+    struct dr_http_header header = {DR_STR("Content-Type"), DR_STR("application/json")};
+    struct dr_http_request request = {.method = "POST",
+                                      .url = dr_str_fmt(&b->arena, "%s/drover/faults", getenv("DROVER_TEST_AWS")),
+                                      .headers = &header,
+                                      .header_n = 1,
+                                      .body = body,
+                                      .timeout_ms = 5000};
+    struct dr_http_response response;
+    CHECK_OK(dr_http_do(b->http, &request, &b->arena, &response, &b->err), b->err);
+    CHECK_EQ_INT(response.status, 200);
+}
+
+static void run_launch_whose_reply_is_lost_is_one_instance(void) {
+    struct bench b;
+    set_up(&b);
+    strike(&b, 0, "\"fault\":\"lost\",\"count\":1");
+    struct dr_launch l = launch_of(&b, "lost", 0, DR_MARKET_SPOT);
+    struct dr_str id = launch(&b, &l); /* sent again with the same token */
+    const struct dr_snapshot *snap = look(&b);
+    CHECK_EQ_INT(snap->instance_n, 1);
+    CHECK(dr_str_eq(snap->instances[0].id, id));
+    tear_down(&b);
+}
+
+static void run_launch_whose_reply_is_cut_is_of_unknown_outcome_and_then_one_instance(void) {
+    struct bench b;
+    set_up(&b);
+    strike(&b, 0, "\"fault\":\"truncate\",\"bytes\":300,\"count\":1");
+    struct dr_launch l = launch_of(&b, "cut", 0, DR_MARKET_SPOT);
+    struct dr_str id = DR_STR_NONE;
+    if (b.port.ops->launch(b.port.self, &b.arena, &l, soon(), &id, &b.err) < 0) {
+        CHECK(dr_code_unknown_outcome(b.err.code));
+        id = launch(&b, &l);
+    }
+    const struct dr_snapshot *snap = look(&b);
+    CHECK_EQ_INT(snap->instance_n, 1);
+    CHECK(dr_str_eq(snap->instances[0].id, id));
+    tear_down(&b);
+}
+
+static void run_no_capacity_is_a_refusal_and_not_asked_for_again(void) {
+    struct bench b;
+    set_up(&b);
+    strike(&b, 0, "\"fault\":\"error\",\"code\":\"InsufficientInstanceCapacity\",\"status\":500,\"count\":2");
+    struct dr_launch l = launch_of(&b, "full", 0, DR_MARKET_SPOT);
+    struct dr_str id;
+    int64_t before = dr_http_stats(b.http).calls;
+    CHECK_FAILS(b.port.ops->launch(b.port.self, &b.arena, &l, soon(), &id, &b.err), b.err, DR_E_CAPACITY);
+    CHECK_EQ_INT(dr_http_stats(b.http).calls - before, 1);
+    tear_down(&b);
+}
+
 static void run_terminated_instance_ends_and_its_token_is_not_found(void) {
     struct bench b;
     set_up(&b);
@@ -306,6 +363,9 @@ static void run_spot_prices_come_in_order(void) {
     X(pool_is_learned_from_template_subnets_and_types)                                                                                     \
     X(launched_instance_is_seen_with_its_tags)                                                                                             \
     X(same_token_gives_the_same_instance_and_other_parameters_are_invalid)                                                                 \
+    X(launch_whose_reply_is_lost_is_one_instance)                                                                                          \
+    X(launch_whose_reply_is_cut_is_of_unknown_outcome_and_then_one_instance)                                                               \
+    X(no_capacity_is_a_refusal_and_not_asked_for_again)                                                                                    \
     X(terminated_instance_ends_and_its_token_is_not_found)                                                                                 \
     X(unknown_instance_is_not_found_and_protected_one_is_protected)                                                                        \
     X(instances_of_another_cluster_are_not_seen)                                                                                           \

@@ -251,6 +251,32 @@ TEST(dynamodb, inbox_follows_pages) {
     tear_down(&b);
 }
 
+TEST(dynamodb, waiting_events_are_not_hidden_by_a_thousand_handled_ones) {
+    struct bench b;
+    set_up(&b);
+    struct dr_buf body;
+    dr_buf_init(&body, 0);
+    dr_buf_puts(&body, "{\"Items\":[");
+    for (int i = 0; i < 1001; i++) {
+        dr_buf_fmt(
+            &body,
+            "%s{\"sk\":{\"S\":\"i-%04d#warning\"},\"instanceId\":{\"S\":\"i-%04d\"},\"kind\":{\"S\":\"warning\"},\"atMs\":{\"N\":\"%d\"},"
+            "\"handled\":{\"BOOL\":%s}}",
+            i == 0 ? "" : ",", i, i, i + 1, i < 1000 ? "true" : "false");
+    }
+    dr_buf_puts(&body, "]}");
+    answer(&b, 200, body.p);
+    const struct dr_event *events;
+    size_t n;
+    CHECK_OK(b.store.ops->inbox(b.store.self, &b.w.arena, DR_STR("shop"), soon(&b), &events, &n, &b.w.err), b.w.err);
+    CHECK_EQ_INT(n, 1000);
+    CHECK_EQ_STR(events[0].instance_id, "i-0000");
+    CHECK_EQ_STR(events[999].instance_id, "i-1000");
+    CHECK(!events[999].handled);
+    dr_buf_deinit(&body);
+    tear_down(&b);
+}
+
 TEST(dynamodb, rows_of_wrong_types_name_row_and_attribute) {
     static const struct {
         const char *body;

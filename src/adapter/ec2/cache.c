@@ -85,7 +85,7 @@ static void write_file(const char *path, struct dr_str text) {
     if (n < 0 || (size_t)n >= sizeof(fresh)) {
         return;
     }
-    int fd = open(fresh, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0644);
+    int fd = open(fresh, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644);
     if (fd < 0) {
         return;
     }
