@@ -246,6 +246,13 @@ TEST(rule_14, victim_with_a_pod_that_may_not_be_moved_is_given_back_before_anyth
     CHECK_EQ_INT(stw_expect(s, DR_STEP_WRITE)->rule, 13);
 }
 
+TEST(rule_14, victim_whose_drain_never_began_is_given_back_without_being_avoided) {
+    struct step_world *s = targeted();
+    sw_pod(s->w, stw_node(s, "i-4"), 100, SW_GIB / 8)->critical = true;
+    stw_writes(s, "give victim back: a pod may not be moved", 14);
+    CHECK(!is_target(s, "i-4") && !is_avoided(s, "i-4"));
+}
+
 /* ---- rule 18 ---- */
 
 TEST(rule_18, victim_that_a_person_cordoned_is_given_back_and_not_avoided) {

@@ -9,6 +9,8 @@ static void cordon_as(struct engine_world *e, const char *owner) {
     CHECK_OK(cluster->ops->cordon(cluster->self, ew_node(e, id), dr_str_of(owner), true, 0, &err), err);
 }
 
+static void pass_time(struct engine_world *e, int64_t ms) { (void)dr_world_advance(e->world, dr_world_now(e->world) + ms); }
+
 /* ---- rule 5 ---- */
 
 static void check_owner(struct engine_world *e, const struct dr_call *call) {
@@ -195,6 +197,30 @@ TEST(tick, old_picture_is_looked_at_again_before_acting_on_it) {
     CHECK(ew_tick(e, 0));
     CHECK_EQ_INT(e->calls[DR_CALL_CLUSTER_CORDON], 0);
     CHECK_EQ_INT(dr_world_stats(e->world).terminations, 0);
+}
+
+TEST(tick, plan_outlives_the_observations_that_a_long_tick_drops) {
+    struct dr_config cfg;
+    struct dr_world_options options;
+    ew_defaults(&options, &cfg);
+    cfg.tick_limit_ms = 28 * DR_SECOND_MS;
+    struct engine_world *e = ew_hot(&options, &cfg);
+    struct dr_fault fault = ew_fault(DR_FAULT_ERROR, DR_CALL_COMPUTE_LAUNCH, 0);
+    ew_strike(e, &fault);
+    CHECK(ew_tick(e, 0));
+    pass_time(e, DR_MINUTE_MS);
+    /* The next tick looks three times; what it says was worked out at the second look, and there is no time to say it anew after the third. */
+    dr_world_set_latency(e->world, DR_CALL_METRICS_READ, 5 * DR_SECOND_MS);
+    ew_forget(e);
+    CHECK(ew_tick(e, 0));
+    CHECK_EQ_INT(e->calls[DR_CALL_CLUSTER_OBSERVE], 3);
+    CHECK_EQ_INT(e->calls[DR_CALL_COMPUTE_LAUNCH], 2);
+    const struct dr_plan *plan = &ew_report(e, 0)->plan;
+    CHECK_EQ_INT(plan->decision.verdict, DR_VERDICT_ADVANCE);
+    CHECK_EQ_INT(plan->up_n, cfg.up_n);
+    CHECK(plan->up[0].rule == &e->runner.cfg.up[0]);
+    CHECK_EQ_INT(plan->up[0].truth, DR_YES);
+    CHECK_EQ_STR(plan->up[plan->up_n - 1].why, "");
 }
 
 /* ---- dry run ---- */
