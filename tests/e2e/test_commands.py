@@ -1,7 +1,7 @@
 """Commands that only look: plan, status, history, explain, check, config."""
 
 from client.kube import wait_for
-from world import EndToEnd
+from world import EndToEnd, shipped_policy
 
 
 class Looking(EndToEnd):
@@ -59,7 +59,8 @@ class Looking(EndToEnd):
         table = self.person("dynamodb")
         for name in ("drover-state", "drover-logs"):
             table.delete_table(TableName=name)
-        program = self.program(minWorkers=1)
+        self.policies.append(shipped_policy(self.account, "setup-policy"))
+        program = self.program(minWorkers=1, keys=self.credentials("setup", self.policies))
         self.assertEqual(program("check").code, 1)
         result = program("check", "--create")
         self.assertEqual(sorted(table.list_tables()["TableNames"]), ["drover-logs", "drover-state"], result)

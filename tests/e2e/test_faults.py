@@ -169,7 +169,7 @@ class WrongCredentials(EndToEnd):
         self.assertNotIn("wrong", result.out + result.err)
 
     def test_missing_permission_is_named_by_check(self):
-        statements = [s for s in self.policy["Statement"] if "ec2:RunInstances" not in str(s["Action"])]
+        statements = [s for s in self.policies[0]["Statement"] if "ec2:RunInstances" not in str(s["Action"])]
         program = self.program(keys=self.credentials("less", [{"Version": "2012-10-17", "Statement": statements}]))
         self.said(program("check"), "RunInstances")
 

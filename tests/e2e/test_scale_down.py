@@ -1,9 +1,10 @@
 """Workers go: only idle ones, only when their pods find a place, never at the price of a budget."""
 
+import threading
 import time
 
 from client.kube import wait_for
-from gate import service
+from gate import Reply, service
 from world import EndToEnd
 
 
@@ -50,14 +51,39 @@ class ScaleDown(EndToEnd):
     def test_hazard_27_budget_that_blocks_for_a_while_is_waited_for(self):
         keep, go = self.fleet(2, zones=2)
         self.protect(keep)
-        self.place("web", go, replicas=2, ends_after_sec=3)
+        self.place("web", go, replicas=2)
         self.work.budget("web", maxUnavailable=1)
         self.work.wait_budget("web", disruptionsAllowed=1)
+
+        def allow(count):
+            self.kube.patch("/apis/policy/v1/namespaces/default/poddisruptionbudgets/web", {"spec": {"maxUnavailable": count}})
+
+        def block(_request):
+            """Between the plan and the first eviction the budget is closed, for four seconds."""
+            allow(0)
+            self.work.wait_budget("web", disruptionsAllowed=0)
+            threading.Timer(4, allow, (1,)).start()
+        self.gates.kubernetes.rule(service("kubernetes", "create pods/eviction"), block)
         program = self.program(minWorkers=1)
         self.ticks(program, lambda: self.left(1), "one worker left")
         statuses = [c.status for c in self.gates.kubernetes.seen("create pods/eviction")]
         self.assertEqual(statuses.count(201), 2)
         self.assertIn(429, statuses)
+        self.work.wait_pods("web", 2)
+
+    def test_hazard_27_first_refusals_of_an_eviction_do_not_end_the_drain(self):
+        keep, go = self.fleet(2, zones=2)
+        self.protect(keep)
+        self.place("web", go, replicas=2)
+        refused = Reply(429, {"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": "TooManyRequests", "code": 429,
+                              "message": "Cannot evict pod as it would violate the pod's disruption budget.",
+                              "details": {"causes": [{"reason": "DisruptionBudget", "message": "said the test"}]}},
+                        [("Content-Type", "application/json")])
+        self.gates.kubernetes.rule(service("kubernetes", "create pods/eviction"), refused, count=3)
+        program = self.program(minWorkers=1)
+        self.ticks(program, lambda: self.left(1), "one worker left")
+        statuses = [c.status for c in self.gates.kubernetes.seen("create pods/eviction")]
+        self.assertEqual((statuses.count(429), statuses.count(201)), (3, 2))
         self.work.wait_pods("web", 2)
 
     def test_hazard_29_budget_that_never_allows_keeps_the_worker_untouched(self):
@@ -161,7 +187,7 @@ class ScaleDown(EndToEnd):
         self.place("slow", go, ends_after_sec=8, grace_sec=30)
 
         def pods_come(_request):
-            self.work.deployment("burst", cpu="1600m")
+            self.work.deployment("burst", cpu="1850m")
         self.gates.kubernetes.rule(service("kubernetes", "create pods/eviction"), pods_come, after=True)
         program = self.program(minWorkers=1, maxWorkers=2)
         self.ticks(program, lambda: (self.gates.kubernetes.seen("create pods/eviction") and self.settled()[0], self.settled()),

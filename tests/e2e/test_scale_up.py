@@ -136,7 +136,7 @@ class ScaleUp(EndToEnd):
     def test_instances_that_are_not_ours_do_not_count(self):
         """A server, a machine of another cluster, one without tags: none is a worker, none is touched."""
         server = self.launch(tags={"drover.dev/role": "server"})
-        other = self.launch(tags={"drover.dev/cluster": "other"})
+        other = self.launch(tags={"drover.dev/cluster": "other", "stack.drover.dev/join": "never"})
         self.stack.wait_joined([server])
         program = self.program(minWorkers=1, maxWorkers=1)
         self.ticks(program, lambda: (len(self.living()) == 3 and self.settled()[0], self.living()), "one worker beside them")

@@ -24,10 +24,10 @@ CPU = '1 - avg(rate(node_cpu_seconds_total{mode="idle"}[5s]))'
 LEASE_SEC = 70  # a lease that nobody renews is taken over after so long
 
 
-def shipped_policy(account):
-    """The policy as we ship it, with the placeholders of the deployment filled in."""
-    text = (ROOT / "deploy/iam/policy.json").read_text()
-    values = {"REGION": "us-east-1", "ACCOUNT": "123456789012", "ACCOUNT_ID": "123456789012", "CLUSTER": account["cluster"],
+def shipped_policy(account, name="policy"):
+    """A policy as we ship it, with the placeholders of the deployment filled in."""
+    text = (ROOT / f"deploy/iam/{name}.json").read_text()
+    values = {"REGION": "us-east-1", "ACCOUNT": "123456789012", "CLUSTER": account["cluster"],
               "STATE_TABLE": account["state_table"], "LOGS_TABLE": account["logs_table"], "QUEUE": "drover-events",
               "WORKER_ROLE": account["instance_profile"]}
     return json.loads(re.sub(r"\$\{(\w+)\}", lambda m: values[m.group(1)], text))
@@ -109,12 +109,12 @@ class EndToEnd(unittest.TestCase):
         for old in self.dir.glob("*"):
             if old.is_file():
                 old.unlink()
-        self.policy = shipped_policy(self.account)
-        self.keys = self.credentials("drover", [self.policy])
+        self.policies = [shipped_policy(self.account)]
+        self.keys = self.credentials("drover", self.policies)
         person = self.credentials("tester", [EVERYTHING])
         self.person = Clients(self.stack.env["AWS_ENDPOINT_URL"], self.stack.env["STACK_DYNAMODB_URL"], "us-east-1",
                               person["access_key_id"], person["secret_access_key"])
-        self.settings(auth={"enforce": True}, throttle={"enabled": False})
+        self.settings(auth={"enforce": True}, throttle={"enabled": False}, clocks={"gone_after_s": 3600})
         self.glue(bootSeconds=0)
         self.programs = []
         self.addCleanup(self.end)
@@ -211,10 +211,10 @@ class EndToEnd(unittest.TestCase):
                                                  ConsistentRead=True).get("Item")
         return {k: plain(v) for k, v in (found or {}).items()}
 
-    def calls(self, action, error=None):
-        """Calls of drover at the AWS emulator."""
-        return [c for c in self.stack.emulator.get(f"/drover/calls?action={action}")["calls"]
-                if (error is None or c["error"] == error) and "drover" in str(c.get("agent")).lower()]
+    def calls(self, *actions):
+        """Calls of drover as the AWS emulator saw them."""
+        return [c for c in self.stack.emulator.get("/drover/calls")["calls"]
+                if c["agent"].startswith("drover") and (not actions or c["action"] in actions)]
 
     def picture(self):
         """Everything in a few lines, for a failure's message."""
@@ -265,10 +265,6 @@ class EndToEnd(unittest.TestCase):
     def node_name(self, instance):
         return self.stack.node_of(instance)["metadata"]["name"]
 
-    def pin(self, name, instance, **options):
-        """A deployment whose only pod runs on this machine now, and may run elsewhere later."""
-        raise NotImplementedError
-
     def age_lease(self):
         """As if the time of the lease had passed: what another process waits for after a crash."""
         table = self.person("dynamodb")
@@ -314,11 +310,11 @@ class EndToEnd(unittest.TestCase):
     def check_permissions(self):
         """No call was refused for lack of permission, and DynamoDB (whose server knows no policies) would not have
         refused one either."""
-        refused = [c for c in self.calls("*") if c["error"] in ("UnauthorizedOperation", "AccessDenied", "AccessDeniedException")]
+        refused = [c for c in self.calls() if c["error"] in ("UnauthorizedOperation", "AccessDenied", "AccessDeniedException")]
         self.assertEqual(refused, [], "refused by the policy that we ship")
         rows = [c for c in self.gates.kubernetes.seen() if c.status == 403]
         self.assertEqual(rows, [], "refused by the role that we ship")
-        statements = iam.statements(self.policy)
+        statements = [s for document in self.policies for s in iam.statements(document)]
         for call in self.gates.dynamodb.seen():
             table = call.params.get("TableName", "*")
             resource = f"arn:aws:dynamodb:us-east-1:123456789012:table/{table}"

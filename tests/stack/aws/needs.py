@@ -22,6 +22,8 @@ def of(call, account):
     """The triples for `call`, made by anybody of `account`."""
     service = SERVICE_PREFIX.get(call.service, call.service)
     action = f"{service}:{call.action}"
+    if service == "sqs":
+        action = action.removesuffix("Batch")  # the permission of the single call covers its batch
     # The emulator stands for endpoints that only speak TLS.
     context = {"aws:requestedregion": [call.region], "aws:securetransport": ["true"]}
     finder = FINDERS.get(service)

@@ -268,6 +268,16 @@ class Policies(Callers):
         ssm.get_parameter(Name="/drover/token", WithDecryption=True)
         self.refused("AccessDeniedException", ssm.get_parameter, Name="/other")
 
+    def test_permission_of_a_single_message_covers_the_batch(self):
+        queue = self.client("sqs").create_queue(QueueName="mine")["QueueUrl"]
+        self.client("sqs").send_message(QueueUrl=queue, MessageBody="x")
+        self.enforce()
+        sqs = self.caller("sqs", allow(["sqs:ReceiveMessage", "sqs:DeleteMessage"]))
+        message = sqs.receive_message(QueueUrl=queue)["Messages"][0]
+        entry = {"Id": "1", "ReceiptHandle": message["ReceiptHandle"]}
+        self.assertEqual(len(sqs.delete_message_batch(QueueUrl=queue, Entries=[entry])["Successful"]), 1)
+        self.refused("AccessDeniedException", sqs.send_message_batch, QueueUrl=queue, Entries=[{"Id": "1", "MessageBody": "x"}])
+
     def test_caller_is_in_the_log(self):
         ec2 = self.caller("ec2", allow("*"))
         ec2.describe_instances()
