@@ -110,6 +110,15 @@ static int64_t until_pending_holds(const struct dr_config *cfg, const struct dr_
     return waits && holds_ms >= now_ms ? holds_ms - now_ms + 1 : INT64_MAX;
 }
 
+/* What holds a decision back (cooldown, back-off, idle time) ends at a moment that is known too. */
+static int64_t until_free(const struct dr_plan *plan) {
+    const struct dr_decision *decision = &plan->decision;
+    bool held =
+        decision->verdict == DR_VERDICT_NOOP && decision->left_ms > 0 &&
+        (decision->reason == DR_REASON_COOLDOWN || decision->reason == DR_REASON_BACKOFF || decision->reason == DR_REASON_NOT_IDLE_YET);
+    return held ? dr_max_i64(decision->left_ms, DR_SECOND_MS) : INT64_MAX;
+}
+
 int64_t dr_daemon_pause_ms(const struct dr_config *cfg, const struct dr_tick_report *report, int failures, int64_t now_ms) {
     int64_t pause_ms = cfg->interval_ms;
     switch (report->outcome) {
@@ -128,6 +137,7 @@ int64_t dr_daemon_pause_ms(const struct dr_config *cfg, const struct dr_tick_rep
         break;
     }
     }
+    pause_ms = dr_min_i64(pause_ms, until_free(&report->plan));
     return dr_min_i64(pause_ms, until_pending_holds(cfg, &report->plan, now_ms));
 }
 

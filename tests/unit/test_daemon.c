@@ -203,6 +203,19 @@ TEST(daemon, failures_are_retried_with_a_pause_that_doubles_up_to_the_interval) 
     CHECK_EQ_INT(dr_daemon_pause_ms(&cfg, &report, 0, 0), DR_MINUTE_MS);
 }
 
+TEST(daemon, end_of_a_cooldown_is_not_slept_through) {
+    struct dr_config cfg;
+    dr_config_init(&cfg, DR_PRESET_DEFAULT);
+    cfg.interval_ms = 10 * DR_MINUTE_MS;
+    struct dr_tick_report report = {.outcome = DR_TICK_DONE};
+    report.plan.decision = (struct dr_decision){.verdict = DR_VERDICT_NOOP, .reason = DR_REASON_COOLDOWN, .left_ms = 42000};
+    CHECK_EQ_INT(dr_daemon_pause_ms(&cfg, &report, 0, 0), 42000);
+    report.plan.decision.left_ms = 1;
+    CHECK_EQ_INT(dr_daemon_pause_ms(&cfg, &report, 0, 0), DR_SECOND_MS);
+    report.plan.decision.reason = DR_REASON_WITHIN_LIMITS;
+    CHECK_EQ_INT(dr_daemon_pause_ms(&cfg, &report, 0, 0), 10 * DR_MINUTE_MS);
+}
+
 struct lines {
     struct dr_buf text;
     size_t n;
