@@ -30,7 +30,9 @@ static struct dr_rule ratio_rule(const char *name, size_t signal, enum dr_compar
 static void init_signals(struct dr_config *cfg) {
     /* One minus the idle share. The average over the non-idle modes, which is often written, divides by their number: it reads 14 % on a saturated machine (hazard 1). */
     cfg->signals[DR_SIGNAL_AT_CPU] = (struct dr_signal){
-        .name = DR_STR("cpu"), .kind = DR_SIGNAL_CPU, .query = DR_STR("1 - avg(rate(node_cpu_seconds_total{mode=\"idle\"}[5m]))")};
+        .name = DR_STR("cpu"),
+        .kind = DR_SIGNAL_CPU,
+        .query = DR_STR("1 - sum(rate(node_cpu_seconds_total{mode=\"idle\"}[5m])) / sum(rate(node_cpu_seconds_total[5m]))")};
     cfg->signals[DR_SIGNAL_AT_MEMORY] =
         (struct dr_signal){.name = DR_STR("memory"),
                            .kind = DR_SIGNAL_MEMORY,
