@@ -10,7 +10,7 @@
 
 #define MAX_FILES 5000
 #define MAX_DEPTH 8
-#define MAX_OUTPUT_BYTES (256u * 1024 * 1024)
+#define MAX_OUTPUT_BYTES ((size_t)256 << 20)
 
 static const struct dr_option options[] = {
     {"seed", 0, "N", NULL, "instead of the seeds in the files"},

@@ -123,7 +123,7 @@ static bool take_word(struct match *m, const struct token *token, struct dr_sent
 
 /* The words of one group, from its first to its last token. */
 static bool take_group(struct match *m, struct dr_str group, size_t first_arg) {
-    struct token token;
+    struct token token = {.opens = false};
     while (next_token(&group, &token)) {
         DR_ASSERT(first_arg < DR_SENTENCE_ARGS);
         if (!take_word(m, &token, &m->args[first_arg])) {
@@ -150,7 +150,7 @@ static bool take_optional(struct match *m, struct group *groups, size_t n) {
         for (int values = 0; values < 2 && !found; values++) {
             for (size_t i = 0; i < n && !found; i++) {
                 struct dr_str rest = groups[i].pattern;
-                struct token token;
+                struct token token = {.opens = false};
                 (void)next_token(&rest, &token);
                 struct dr_sentence_arg probe = {0};
                 size_t before = m->at;
@@ -178,7 +178,7 @@ static struct dr_str further_words(struct dr_arena *arena, const struct group *g
     size_t listed = 0;
     for (size_t i = 0; i < n; i++) {
         struct dr_str rest = groups[i].pattern;
-        struct token token;
+        struct token token = {.opens = false};
         (void)next_token(&rest, &token);
         if (!groups[i].used) {
             dr_buf_puts(&buf, listed++ == 0 ? " but " : ", ");
@@ -197,7 +197,7 @@ static bool match_form(struct match *m, const char *pattern) {
     struct dr_str rest = dr_str_of(pattern);
     for (;;) {
         struct dr_str here = dr_str_trim(rest);
-        struct token token;
+        struct token token = {.opens = false};
         if (!next_token(&rest, &token)) {
             break;
         }

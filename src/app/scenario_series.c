@@ -11,7 +11,7 @@
 #include "base/num.h"
 #include "base/time.h"
 
-#define MAX_TRACE_BYTES (64 * 1024 * 1024)
+#define MAX_TRACE_BYTES ((size_t)64 << 20)
 #define MAX_TRACE_ROWS 1000000
 #define MAX_LINE_REPORTS 10
 #define BEFORE_MS (6 * DR_HOUR_MS) /* a value given for the start has held so long: windows are full */
@@ -178,15 +178,17 @@ static bool parse_amount(bool demand, struct dr_str signal, struct dr_str text, 
     return dr_str_is(signal, "cpu") ? dr_parse_cores(text, ret) : dr_parse_bytes(text, ret);
 }
 
-/* Times begin with the run, values at their peak or scale. A demand of cpu is in cores, so a trace value of 1 is one core. */
+/* Times begin with the run, values at their peak within it. A demand of cpu is in cores, so a trace value of 1 is one core. */
 static void fit_trace(struct dr_scenario_reader *r, struct dr_scenario_curve *c, int64_t peak) {
     struct dr_sample *v = (struct dr_sample *)(uintptr_t)c->points; /* our own, just made */
     int64_t from_ms = v[0].at_ms;
     int64_t top = 0;
-    for (size_t i = 0; i < c->n; i++) {
-        top = dr_max_i64(top, v[i].micro);
+    size_t n = 0;
+    for (; n < c->n && v[n].at_ms - from_ms <= r->scenario->lexicon.end_ms - r->scenario->lexicon.start_ms; n++) {
+        top = dr_max_i64(top, v[n].micro);
     }
-    for (size_t i = 0; i < c->n; i++) {
+    c->n = n;
+    for (size_t i = 0; i < n; i++) {
         v[i].at_ms += r->scenario->lexicon.start_ms - from_ms;
         if (peak >= 0 && top > 0) {
             v[i].micro = dr_mul_div(v[i].micro, peak, top);
@@ -194,11 +196,6 @@ static void fit_trace(struct dr_scenario_reader *r, struct dr_scenario_curve *c,
             v[i].micro = dr_str_is(c->signal, "cpu") ? v[i].micro / 1000 : v[i].micro / 1000000;
         }
     }
-    size_t n = 0;
-    while (n < c->n && v[n].at_ms <= r->scenario->lexicon.end_ms) {
-        n++;
-    }
-    c->n = n;
 }
 
 static void read_trace(struct dr_scenario_reader *r, const char *path, const struct dr_yaml *node, struct dr_scenario_curve *c) {
@@ -218,6 +215,7 @@ static void read_trace(struct dr_scenario_reader *r, const char *path, const str
     }
     const char *file = given_file(r->source, c->signal);
     if (file == NULL && text.file.n == 0) {
+        DR_ASSERT(node != NULL); /* without one the command line gave the file */
         dr_reports_add(r->reports, node->line, node->column, "%s.file: is missing: a value, or a mapping with file and scale or peak",
                        path);
         return;
@@ -314,7 +312,8 @@ static size_t read_given(struct dr_scenario_reader *r, struct dr_scenario_curve 
 }
 
 void dr_scenario_read_curves(struct dr_scenario_reader *reader, const struct dr_yaml *series, const struct dr_yaml *demand) {
-    struct dr_scenario_curve *curves = DR_NEW_N(reader->arena, struct dr_scenario_curve, 2 * DR_MAX_SIGNALS + reader->source->series_n);
+    struct dr_scenario_curve *curves =
+        DR_NEW_N(reader->arena, struct dr_scenario_curve, (size_t)2 * DR_MAX_SIGNALS + reader->source->series_n);
     size_t n = read_section(reader, "series", series, curves);
     n += read_section(reader, "demand", demand, curves + n);
     n = read_given(reader, curves, n);

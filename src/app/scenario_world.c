@@ -215,6 +215,10 @@ static void read_zones(struct dr_scenario_reader *r, const struct dr_yaml *world
 static void read_types(struct dr_scenario_reader *r, const struct dr_yaml *world) {
     struct dr_scenario *s = r->scenario;
     const struct dr_yaml *list = list_of(r, world, "types", DR_WORLD_MAX_TYPES);
+    if (list != NULL && list->n == 0) {
+        dr_reports_add(r->reports, list->line, list->column, "world.types: must have at least one");
+        list = NULL;
+    }
     if (list != NULL) {
         struct dr_worker_type *types = DR_NEW_N(r->arena, struct dr_worker_type, list->n);
         size_t n = 0;
@@ -229,10 +233,11 @@ static void read_types(struct dr_scenario_reader *r, const struct dr_yaml *world
         s->options.type_n = n;
     }
     struct dr_strs names = {DR_NEW_N(r->arena, struct dr_str, s->options.type_n), 0};
-    const struct dr_yaml *item = list == NULL ? NULL : list->child;
+    const struct dr_yaml *item = list == NULL ? world : list->child; /* the default has a name: nothing will be said about it */
     for (size_t i = 0; i < s->options.type_n; i++) {
+        DR_ASSERT(item != NULL);
         add_name(r, &names, s->options.type_n, s->options.types[i].name, item, "world.types");
-        item = item == NULL ? NULL : item->next;
+        item = list == NULL ? item : item->next;
     }
     s->lexicon.types = names;
 }

@@ -2,6 +2,7 @@
 #include <dirent.h>
 #include <stdio.h>
 
+#include "app/command.h"
 #include "app/scenario.h"
 #include "base/time.h"
 #include "harness/test.h"
@@ -14,11 +15,18 @@ struct read {
     int result;
 };
 
+/* One folder for all files of a test. */
+static const char *folder_of_test(void) {
+    static const char *folder;
+    folder = folder == NULL ? dr_test_tmpdir() : folder;
+    return folder;
+}
+
 static const char *put_file(const char *name, const char *text) {
     static char paths[8][600];
     static size_t next;
     char *path = paths[next++ % 8];
-    snprintf(path, sizeof(paths[0]), "%s/%s", dr_test_tmpdir(), name);
+    snprintf(path, sizeof(paths[0]), "%s/%s", folder_of_test(), name);
     FILE *file = fopen(path, "wb");
     CHECK(file != NULL);
     CHECK_EQ_INT(fwrite(text, 1, strlen(text), file), strlen(text));
@@ -125,7 +133,8 @@ TEST(scenario, a_sentence_says_where_it_goes_wrong) {
                 "s.yaml:6:25: timeline: sideways: must be down or up\n");
     check_wrong(HEAD "timeline:\n  - 'at 10:05 process 9 ticks'\nexpect: [settled]\n",
                 "s.yaml:6:5: timeline: process: must be from 1 to 7\n");
-    check_wrong(HEAD "timeline:\n  - 'at 10:05 item {\"pk\"'\nexpect: [settled]\n", "s.yaml:6:5: timeline: state item: JSON, byte 5: expected ':', found the end\n");
+    check_wrong(HEAD "timeline:\n  - 'at 10:05 item {\"pk\"'\nexpect: [settled]\n",
+                "s.yaml:6:5: timeline: state item: JSON, byte 5: expected ':', found the end\n");
 }
 
 TEST(scenario, ceilings_are_told_before_the_run) {
@@ -331,6 +340,53 @@ TEST(scenario, a_broken_promise_fails_whatever_was_expected) {
     CHECK(result.violation != NULL);
     CHECK_CONTAINS(dr_str_of(result.violation), "minimum is 4");
     unread(&r);
+}
+
+/* ---- the command ---- */
+
+static int simulate(const char *path, const char *option, char *out, size_t out_n) {
+    char name[] = "drover";
+    char command[] = "simulate";
+    char *argv[] = {name, command, (char *)(uintptr_t)path, (char *)(uintptr_t)option, NULL};
+    struct dr_arena arena;
+    dr_arena_init(&arena, 0);
+    FILE *file = tmpfile();
+    CHECK(file != NULL);
+    static const char *const no_env[] = {NULL};
+    struct dr_app app = {.out = file, .err = file, .env = no_env, .arena = &arena};
+    int code = dr_app_main(&app, option == NULL ? 3 : 4, argv);
+    rewind(file);
+    out[fread(out, 1, out_n - 1, file)] = '\0';
+    fclose(file);
+    dr_arena_deinit(&arena);
+    return code;
+}
+
+TEST(simulate, exit_code_says_held_failed_or_wrong) {
+    char out[20000];
+    CHECK_EQ_INT(simulate(put_file("held.yaml", QUIET "expect: [workers 3]\n"), NULL, out, sizeof(out)), 0);
+    CHECK_CONTAINS(dr_str_of(out), "held    x\n");
+    CHECK_CONTAINS(dr_str_of(out), "1 held, 0 failed\n");
+    CHECK_EQ_INT(simulate(put_file("failed.yaml", QUIET "expect: [workers 4]\n"), NULL, out, sizeof(out)), 1);
+    CHECK_CONTAINS(dr_str_of(out), "failed.yaml:6:10: expected: workers 4\n        seen: workers 3\n");
+    CHECK_EQ_INT(simulate(put_file("wrong.yaml", QUIET "expect: [wrokers 4]\n"), NULL, out, sizeof(out)), 2);
+    CHECK_CONTAINS(dr_str_of(out), "wrong.yaml:6:10: expect: wrokers: unknown; did you mean workers?\n");
+    /* A folder: all three, in the order of names. */
+    CHECK_EQ_INT(simulate(folder_of_test(), NULL, out, sizeof(out)), 2);
+    CHECK_CONTAINS(dr_str_of(out), "1 held, 1 failed, 1 with mistakes\n");
+    CHECK(strstr(out, "FAILED  x") < strstr(out, "held    x"));
+    CHECK_EQ_INT(simulate("/nowhere/at/all", NULL, out, sizeof(out)), 2);
+    CHECK_CONTAINS(dr_str_of(out), "No such file or directory");
+}
+
+TEST(simulate, the_trace_is_every_event_and_decision) {
+    char out[20000];
+    CHECK_EQ_INT(simulate(put_file("held.yaml", "name: x\nabout: y\nstart: 10:00\nuntil: 10:04\nworld: {workers: 1, series: {cpu: 50%, "
+                                                "memory: 60%}}\nexpect: [launches 1]\n"),
+                          "--trace", out, sizeof(out)),
+                 0);
+    CHECK_CONTAINS(dr_str_of(out), "10:00:00 decide scale_up +1 below_minimum: 1 planned, minimum 2\n");
+    CHECK_CONTAINS(dr_str_of(out), "10:00:00 instance i-0000000000000002 launched");
 }
 
 /* ---- the files of the tree ---- */
