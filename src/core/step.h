@@ -39,7 +39,6 @@ struct dr_step {
     bool finished;        /* an action ended: worth a notice */
     int64_t wait_ms;      /* DR_STEP_WAIT */
     bool has_mark;        /* a WRITE that sets a mark */
-    struct dr_state next; /* DR_STEP_WRITE */
 
     struct dr_str action_id; /* LAUNCH */
     size_t index;
@@ -53,6 +52,8 @@ struct dr_step {
     size_t pod_n;
     int64_t grace_ms;             /* EVICT: -1 = each pod's own */
     const struct dr_event *event; /* HANDLE_EVENT */
+
+    struct dr_state next; /* DR_STEP_WRITE; last, because it is large and set as a whole while the rest starts out empty */
 };
 
 /* What came back from an effect. */
