@@ -4,7 +4,7 @@
 /*
  * Scenarios (docs/scenarios.md): a world, a configuration, a timeline and expectations in one YAML file, run in virtual time. `drover simulate` runs them, tests do.
  *
- * scenario_read.c reads the file, scenario_world.c its world, scenario_series.c load traces; scenario_verbs.c is the timeline, scenario_expect.c the expectations; scenario_run.c runs one,
+ * scenario_read.c reads the file, scenario_world.c its world, scenario_series.c load traces; scenario_verbs.c is the timeline, scenario_expect.c the expectations and scenario_count.c what they count; scenario_run.c runs one,
  * scenario_print.c says what came out. A new verb or expectation is one row of its table and one function.
  */
 
@@ -189,6 +189,14 @@ void dr_scenario_schedule(struct dr_scenario_run *run);
 size_t dr_scenario_faults(const struct dr_scenario *scenario, struct dr_fault *ret);
 /* The machine that a worker's name means now; empty: none. */
 struct dr_str dr_scenario_worker(struct dr_scenario_run *run, struct dr_str name);
+
+/* scenario_count.c */
+int64_t dr_scenario_count(struct dr_scenario_run *run, enum dr_counter counter, const struct dr_sentence_arg *zone,
+                          const struct dr_sentence_arg *market);
+enum { DR_PODS_RUNNING, DR_PODS_WAITING, DR_PODS_STOPPING, DR_PODS_ALL };
+/* Pods of one workload; `what` is one of the above. */
+int64_t dr_scenario_count_pods(struct dr_scenario_run *run, struct dr_str workload, int64_t what);
+bool dr_scenario_worker_is(struct dr_scenario_run *run, struct dr_str name, enum dr_worker_state state);
 
 /* scenario_expect.c */
 extern const struct dr_sentence_form dr_scenario_expectations[];
