@@ -5,6 +5,8 @@
 #include "base/json.h"
 #include "core/state.h"
 
+#define MIB INT64_C(1048576)
+
 /* What to do about an error of a call, by its code. */
 static const char *remedy_of(const struct dr_err *err) {
     switch (err->code) {
@@ -158,7 +160,7 @@ static void check_pool(struct dr_check *check) {
         const struct dr_worker_type *type = &pool->types[i];
         dr_check_add(check, DR_FINDING_OK, "ec2", NULL, "type %.*s: %lld.%03lld cores and %lld MiB for pods, at most %lld pods",
                      DR_FMT(type->name), (long long)(type->cpu_milli / 1000), (long long)(type->cpu_milli % 1000),
-                     (long long)(type->mem_bytes / (1024 * 1024)), (long long)type->pod_limit);
+                     (long long)(type->mem_bytes / MIB), (long long)type->pod_limit);
     }
     for (size_t i = 0; i < pool->subnet_n; i++) {
         dr_check_add(check, DR_FINDING_OK, "ec2", NULL, "subnet %.*s: zone %.*s", DR_FMT(pool->subnets[i].id),
@@ -295,7 +297,7 @@ void dr_check_queue(struct dr_check *check) {
         return;
     }
     struct dr_err err = {.code = DR_OK};
-    struct dr_str depth;
+    struct dr_str depth = DR_STR_NONE;
     if (dr_live_open(check->live, DR_LIVE_QUEUE, &err) < 0 || queue_depth(check, &depth, &err) < 0) {
         add_error(check, DR_FINDING_FAIL, "events", &err);
         return;

@@ -182,7 +182,7 @@ static int open_socket(struct dr_str listen_at, int *ret, struct dr_err *err) {
 }
 
 struct dr_health *dr_health_start(struct dr_str listen_at, const _Atomic int64_t *beat_ms, int64_t silent_ms, struct dr_err *err) {
-    int fd;
+    int fd = -1;
     if (open_socket(listen_at, &fd, err) < 0) {
         return NULL;
     }

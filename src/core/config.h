@@ -162,11 +162,11 @@ struct dr_key {
 };
 
 /*
- * Value of any key of any table: `base` is the structure that the key's offset is of. As dr_config_set and dr_config_get, which are for struct dr_config.
+ * Value of any key of any table: `base` or `object` is the structure that the key's offset is of. As dr_config_set and dr_config_get, which are for struct dr_config.
  * A secret that was written where its place belongs is not repeated in the error.
  */
 int dr_key_set(void *base, struct dr_arena *arena, const struct dr_key *key, struct dr_str text, struct dr_err *err);
-void dr_key_get(const void *base, const struct dr_key *key, struct dr_buf *buf);
+void dr_key_get(const void *object, const struct dr_key *key, struct dr_buf *buf);
 struct dr_strs dr_key_list(const void *base, const struct dr_key *key); /* of a DR_KEY_LIST */
 
 /* The table, in the order of the reference page. */
