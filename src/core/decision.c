@@ -145,9 +145,20 @@ static void shrink_surplus(struct dr_arena *arena, struct dr_view *view, struct 
     shrink(arena, view, DR_REASON_ABOVE_MAXIMUM, n, decision);
 }
 
+/* Machines that failed to join and that no sweep removes, because we did not launch them: minimum does not protect them (rule 17). */
+static int64_t failed_to_join(const struct dr_fleet *fleet) {
+    int64_t n = 0;
+    for (size_t i = 0; i < fleet->worker_n; i++) {
+        const struct dr_worker *worker = &fleet->workers[i];
+        n +=
+            worker->unjoined && worker->join_expired && !worker->marked && !worker->refused && !worker->quarantined && !worker->interrupted;
+    }
+    return n;
+}
+
 static void shrink_idle(struct dr_arena *arena, struct dr_view *view, struct dr_decision *decision) {
     /* Live ones, not planned ones: a machine that still boots carries nobody's pods. */
-    int64_t spare = view->fleet.live - view->cfg->min_workers;
+    int64_t spare = dr_max_i64(0, view->fleet.live - view->cfg->min_workers) + failed_to_join(&view->fleet);
     int64_t cooldown_ms = cooldown_left_ms(view, false);
     if (spare <= 0) {
         nothing(decision, DR_REASON_AT_MINIMUM, 0);

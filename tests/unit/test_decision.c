@@ -467,3 +467,18 @@ TEST(scale_down, several_at_a_time_stop_at_the_minimum) {
     CHECK_EQ_CSTR(w->plan.decision.clamped_by, "minimum");
     world_free(w);
 }
+
+TEST(rule_17, stranger_that_never_joined_goes_although_the_rest_is_the_minimum) {
+    struct world *w = world_new(DR_PRESET_DEFAULT);
+    world_workers(w, 3);
+    w->snap.node_n = 2; /* the third machine has no Node, a day after its launch */
+    world_percent(w, 0, 10);
+    world_percent(w, 1, 10);
+    world_idle(w, 700);
+    const struct dr_decision *decision = world_decide(w);
+    CHECK_EQ_INT(decision->verdict, DR_VERDICT_SCALE_DOWN);
+    CHECK_EQ_INT(decision->delta, -1);
+    CHECK_EQ_INT(decision->victims.chosen.n, 1);
+    CHECK(dr_str_eq(decision->victims.chosen.v[0], w->instances[2].id));
+    world_free(w);
+}

@@ -239,7 +239,7 @@ static void succeed(struct dr_aws_call *call, struct dr_str body) {
 }
 
 static void refuse(struct dr_aws_call *call, const struct dr_http_response *response) {
-    char text[420];
+    char text[640]; /* a code and a whole message */
     struct dr_err err = {0};
     dr_aws_error_read(dr_http_header(call->http, "x-amzn-errortype"), response->body, &call->error);
     enum dr_code class = dr_aws_error_class(dr_str_of(call->error.code), response->status);
