@@ -8,6 +8,7 @@
 
 /* No sign of life for so long is death: longer than any single call and its retries may take. */
 #define SILENT_MS (90 * DR_SECOND_MS)
+#define SECRETS_MS DR_MINUTE_MS     /* between looks at secrets that may have changed */
 #define TAKE_MS (10 * DR_SECOND_MS) /* for putting messages into the inbox */
 
 static const struct dr_option options[] = {DR_OPTION_CONFIG, DR_OPTION_END};
@@ -26,8 +27,9 @@ struct service {
     struct dr_log log;
     struct world *world;
     struct dr_daemon daemon;
-    unsigned seen; /* events that nobody was told of yet */
-    bool watching; /* both streams were open when last looked at */
+    unsigned seen;      /* events that nobody was told of yet */
+    bool watching;      /* both streams were open when last looked at */
+    int64_t secrets_ms; /* monotonic: when secrets are looked at next */
 };
 
 static int64_t now_ms(struct service *service) { return dr_process_now_ms(&service->process); }
@@ -88,6 +90,10 @@ static unsigned service_wait(void *self, int64_t until_ms) {
     seen |= service->process.stopping ? DR_WAKE_STOP : 0u;
     seen |= service->process.reload ? DR_WAKE_RELOAD : 0u;
     service->process.reload = false;
+    if (dr_process_monotonic_ms() >= service->secrets_ms) {
+        service->secrets_ms = dr_process_monotonic_ms() + SECRETS_MS;
+        seen |= dr_live_secrets_changed(&service->world->live) ? DR_WAKE_RELOAD : 0u;
+    }
     return seen;
 }
 

@@ -114,11 +114,7 @@ static int fetch_secret(struct dr_live *live, struct dr_str reference, struct dr
     return 0;
 }
 
-int dr_live_secret(struct dr_live *live, const char *key, struct dr_str reference, struct dr_str *ret, struct dr_err *err) {
-    *ret = DR_STR_NONE;
-    if (reference.n == 0) {
-        return 0;
-    }
+static int read_secret(struct dr_live *live, const char *key, struct dr_str reference, struct dr_str *ret, struct dr_err *err) {
     if (dr_str_starts(reference, "file:")) {
         if (dr_live_read_file(live, key, dr_str_sub(reference, 5, reference.n), SECRET_MAX, ret, err) < 0) {
             return -1;
@@ -128,6 +124,33 @@ int dr_live_secret(struct dr_live *live, const char *key, struct dr_str referenc
     }
     *ret = dr_str_trim(*ret);
     return ret->n > 0 ? 0 : dr_fail(err, DR_E_INVALID, "%s: %.*s: is empty", key, DR_FMT(reference));
+}
+
+int dr_live_secret(struct dr_live *live, const char *key, struct dr_str reference, struct dr_str *ret, struct dr_err *err) {
+    *ret = DR_STR_NONE;
+    if (reference.n == 0) {
+        return 0;
+    }
+    if (read_secret(live, key, reference, ret, err) < 0) {
+        return -1;
+    }
+    DR_ASSERT(live->used_n < DR_LIVE_SECRETS_MAX);
+    live->used[live->used_n++] = (struct dr_live_secret){key, reference, *ret};
+    return 0;
+}
+
+bool dr_live_secrets_changed(struct dr_live *live) {
+    bool changed = false;
+    struct dr_arena own = live->arena; /* what is read to be compared goes at once */
+    dr_arena_init(&live->arena, 0);
+    for (size_t i = 0; i < live->used_n && !changed; i++) {
+        struct dr_str now;
+        struct dr_err err;
+        changed = read_secret(live, live->used[i].key, live->used[i].reference, &now, &err) == 0 && !dr_str_eq(now, live->used[i].value);
+    }
+    dr_arena_deinit(&live->arena);
+    live->arena = own;
+    return changed;
 }
 
 /* ---- store ---- */

@@ -31,6 +31,14 @@ enum dr_live_part {
 };
 #define DR_LIVE_TICK (DR_LIVE_STORE | DR_LIVE_COMPUTE | DR_LIVE_CLUSTER | DR_LIVE_METRICS)
 
+/* A secret that is in use, so that a new value can be noticed. */
+struct dr_live_secret {
+    const char *key;
+    struct dr_str reference;
+    struct dr_str value;
+};
+#define DR_LIVE_SECRETS_MAX 8
+
 struct dr_live {
     const struct dr_settings *settings; /* must outlive this */
     const char *const *env;
@@ -49,6 +57,8 @@ struct dr_live {
     struct dr_kube_watch *watch;
     struct dr_prometheus *prometheus;
     struct dr_sqs *sqs;
+    struct dr_live_secret used[DR_LIVE_SECRETS_MAX];
+    size_t used_n;
     struct dr_http_tls prometheus_tls;
     struct dr_str cluster_from; /* where the connection to the API server came from, for people */
 
@@ -65,6 +75,9 @@ void dr_live_deinit(struct dr_live *live);
 
 /* The secret that a reference (file:, ssm:, secretsmanager:) stands for, in the arena of the live world. Empty reference: empty. */
 int dr_live_secret(struct dr_live *live, const char *key, struct dr_str reference, struct dr_str *ret, struct dr_err *err);
+
+/* Has a secret that is in use another value now? Asks files, and SSM or Secrets Manager where their answer is old. What cannot be asked counts as unchanged. */
+bool dr_live_secrets_changed(struct dr_live *live);
 
 /* live_pool.c: the pool as EC2 wants it, from the settings. */
 int dr_live_pool_options(struct dr_live *live, struct dr_ec2_options *ret, struct dr_err *err);

@@ -5,6 +5,7 @@
 #include "app/kubeconfig.h"
 #include "app/live.h"
 
+#define TOKEN_MAX 65536
 #define K3S_KUBECONFIG "/etc/rancher/k3s/k3s.yaml"
 
 static const char *env_of(const struct dr_live *live, const char *name) {
@@ -17,19 +18,22 @@ static const char *env_of(const struct dr_live *live, const char *name) {
     return NULL;
 }
 
-/* A token in a file is read again whenever it changes; one from elsewhere is fetched once. */
+/* A token in a file is read again by the adapter whenever it changes. */
 static int from_endpoint(struct dr_live *live, struct dr_kubernetes_options *ret, struct dr_err *err) {
     const struct dr_live_config *cfg = &live->settings->live;
     live->cluster_from = DR_STR("kubernetes.endpoint");
     ret->server = cfg->kube_endpoint;
     ret->ca_file = cfg->kube_ca_file.n == 0 ? NULL : cfg->kube_ca_file.p;
-    if (dr_live_secret(live, "kubernetes.token", cfg->kube_token, &ret->token, err) < 0) {
+    if (!dr_str_starts(cfg->kube_token, "file:")) {
+        return dr_live_secret(live, "kubernetes.token", cfg->kube_token, &ret->token, err);
+    }
+    struct dr_str path = dr_str_sub(cfg->kube_token, 5, cfg->kube_token.n);
+    struct dr_str now;
+    if (dr_live_read_file(live, "kubernetes.token", path, TOKEN_MAX, &now, err) < 0) {
         return -1;
     }
-    if (dr_str_starts(cfg->kube_token, "file:")) {
-        ret->token_file = cfg->kube_token.p + 5;
-    }
-    return 0;
+    ret->token_file = path.p;
+    return dr_str_trim(now).n > 0 ? 0 : dr_fail(err, DR_E_INVALID, "kubernetes.token: %.*s: is empty", DR_FMT(path));
 }
 
 static int from_file(struct dr_live *live, const char *paths, struct dr_kubernetes_options *ret, struct dr_err *err) {

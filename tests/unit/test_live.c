@@ -127,3 +127,26 @@ TEST(live, without_prometheus_every_signal_is_unknown_with_the_reason) {
     CHECK_EQ_STR(readings[1].why, "prometheus.url is not set");
     close_parts(&o);
 }
+
+static void write_file(const char *path, const char *text) {
+    FILE *file = fopen(path, "wb");
+    CHECK(file != NULL);
+    fputs(text, file);
+    fclose(file);
+}
+
+TEST(live, secret_that_was_rotated_is_noticed_and_one_that_cannot_be_read_is_not) {
+    char path[600];
+    char yaml[800];
+    snprintf(path, sizeof(path), "%s/password", dr_test_tmpdir());
+    write_file(path, "one\n");
+    snprintf(yaml, sizeof(yaml), "prometheus: {url: 'http://127.0.0.1:1', user: u, password: 'file:%s'}\n", path);
+    struct opened o;
+    CHECK_OK(open_parts(&o, yaml, DR_LIVE_METRICS), o.err);
+    CHECK(!dr_live_secrets_changed(&o.live));
+    CHECK_EQ_INT(remove(path), 0);
+    CHECK(!dr_live_secrets_changed(&o.live));
+    write_file(path, "two\n");
+    CHECK(dr_live_secrets_changed(&o.live));
+    close_parts(&o);
+}
