@@ -10,7 +10,14 @@ static struct dr_origin origin_of(const struct dr_settings *settings, const stru
 struct check {
     const struct dr_settings *settings;
     struct dr_reports *reports;
+    bool complete;
 };
+
+/* Was the value given? What was refused has left the default or the preset in its place. */
+static bool given(const struct dr_settings *settings, const struct dr_key *key) {
+    enum dr_origin_kind kind = origin_of(settings, key).kind;
+    return kind != DR_ORIGIN_DEFAULT && kind != DR_ORIGIN_PRESET;
+}
 
 /* The key that the text of a contradiction compares with ("is above maxWorkers: ..."), NULL: none. */
 static const struct dr_key *other_key(const char *what, const struct dr_key *self) {
@@ -38,13 +45,16 @@ static void on_contradiction(void *self, const char *path, const char *what) {
     struct check *check = self;
     const struct dr_settings *settings = check->settings;
     const struct dr_key *key = dr_settings_key_find(dr_str_of(path));
+    const struct dr_key *other = key == NULL ? NULL : other_key(what, key);
+    if (!check->complete && (key == NULL || !given(settings, key) || (other != NULL && !given(settings, other)))) {
+        return;
+    }
     struct dr_arena *arena = check->reports->arena;
     struct dr_str text;
     struct dr_origin origin = dr_str_is(dr_str_of(path), "custom") ? settings->custom_origin : (struct dr_origin){DR_ORIGIN_DEFAULT, 0, 0};
     if (key == NULL) {
         text = dr_str_fmt(arena, "%s: %s", path, what);
     } else {
-        const struct dr_key *other = other_key(what, key);
         struct dr_buf a;
         struct dr_buf b;
         dr_buf_init(&a, MAX_VALUE_BYTES);
@@ -56,7 +66,7 @@ static void on_contradiction(void *self, const char *path, const char *what) {
         } else {
             text = dr_str_fmt(arena, "%s: %.*s: %s (%s is %.*s)", path, DR_FMT(value), what, other->path,
                               DR_FMT(value_of(settings, other, &b)));
-            if (origin.kind == DR_ORIGIN_DEFAULT || origin.kind == DR_ORIGIN_PRESET) {
+            if (!given(settings, key)) {
                 origin = origin_of(settings, other);
             }
         }
@@ -70,8 +80,8 @@ static void on_contradiction(void *self, const char *path, const char *what) {
     }
 }
 
-void dr_settings_check(const struct dr_settings *settings, struct dr_reports *reports) {
-    struct check check = {settings, reports};
+void dr_settings_check(const struct dr_settings *settings, bool complete, struct dr_reports *reports) {
+    struct check check = {settings, reports, complete};
     dr_config_check(&settings->cfg, on_contradiction, &check);
     dr_live_config_check(&settings->live, on_contradiction, &check);
 }

@@ -418,8 +418,6 @@ int dr_settings_load(struct dr_settings *settings, struct dr_arena *arena, const
     if (source->env != NULL) {
         apply_env(&w, source->env);
     }
-    if (reports->n == 0) {
-        dr_settings_check(settings, reports);
-    }
+    dr_settings_check(settings, reports->n == 0, reports);
     return reports->n == 0 ? 0 : -1;
 }

@@ -54,8 +54,11 @@ void dr_settings_init(struct dr_settings *settings, struct dr_arena *arena, enum
  */
 void dr_settings_apply(struct dr_settings *settings, struct dr_arena *arena, const struct dr_yaml *mapping, struct dr_reports *reports);
 
-/* Contradictions between values, at the line of the value to change. */
-void dr_settings_check(const struct dr_settings *settings, struct dr_reports *reports);
+/*
+ * Contradictions between values, at the line of the value to change. `complete`: no value was refused; otherwise only contradictions between values that were
+ * given count, since the default in the place of a refused one contradicts nothing that its author wrote.
+ */
+void dr_settings_check(const struct dr_settings *settings, bool complete, struct dr_reports *reports);
 
 /* All of it. -1: something is wrong, see reports. `reports` must have been made with the file's name (or any other text without a file). */
 int dr_settings_load(struct dr_settings *settings, struct dr_arena *arena, const struct dr_settings_source *source,

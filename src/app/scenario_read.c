@@ -120,9 +120,7 @@ static void read_config(struct dr_scenario_reader *r, const struct dr_yaml *conf
     if (config != NULL && !dr_yaml_null(config)) {
         dr_settings_apply(settings, r->arena, config, r->reports);
     }
-    if (r->reports->n == before) {
-        dr_settings_check(settings, r->reports);
-    }
+    dr_settings_check(settings, r->reports->n == before, r->reports);
     const struct dr_config *cfg = &settings->cfg;
     struct dr_str *signals = DR_NEW_N(r->arena, struct dr_str, cfg->signal_n);
     for (size_t i = 0; i < cfg->signal_n; i++) {

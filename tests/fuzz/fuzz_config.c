@@ -11,9 +11,7 @@ static int apply(struct dr_arena *arena, struct dr_str text, struct dr_reports *
         return -1;
     }
     dr_settings_apply(settings, arena, root, reports);
-    if (reports->n == 0) {
-        dr_settings_check(settings, reports);
-    }
+    dr_settings_check(settings, reports->n == 0, reports);
     return reports->n == 0 ? 0 : -1;
 }
 

@@ -216,6 +216,13 @@ TEST(config_file, contradictions_are_named_at_the_value_that_was_given) {
                 "f.yaml:2:3: custom: `below` of a signal is above its `above`: the fleet would grow and shrink by turns\n");
 }
 
+TEST(config_file, contradictions_of_given_values_are_named_beside_other_mistakes) {
+    check_wrong("minWorkers: 5\nmaxWorkers: 4\nintervall: 1m\n", "f.yaml:1:13: minWorkers: 5: is above maxWorkers (maxWorkers is 4)\n"
+                                                                 "f.yaml:3:1: intervall: unknown key; did you mean interval?\n");
+    /* The default that stands in for the refused maximum is nobody's mistake. */
+    check_wrong("minWorkers: 50\nmaxWorkers: many\n", "f.yaml:2:13: maxWorkers: many: must be a whole number of workers from 1 to 1000\n");
+}
+
 TEST(config_file, a_section_with_nothing_in_it_is_allowed) {
     struct loaded l;
     load(&l, "scaleUp:\nscaleDown: {}\ncustom:\n", NULL, NULL);
