@@ -16,6 +16,22 @@ static void put_options(FILE *out, const struct dr_command *command) {
     fputs("\" ;;\n", out);
 }
 
+/* "a|b" as the only answers to the word under the cursor. */
+static void put_words(FILE *out, const char *words) {
+    fputs(") COMPREPLY=($(compgen -W \"", out);
+    for (const char *p = words; *p != '\0'; p++) {
+        fputc(*p == '|' ? ' ' : *p, out);
+    }
+    fputs("\" -- \"$word\")); return ;;\n", out);
+}
+
+static void put_first_words(FILE *out, const struct dr_command *command) {
+    if (command->first_words != NULL) {
+        fprintf(out, "    %s:%s:[!-]*|%s:%s:", command->name, command->name, command->name, command->name);
+        put_words(out, command->first_words);
+    }
+}
+
 /* Values that are one of a few words. Files are left to bash. */
 static void put_choices(FILE *out, const struct dr_command *command) {
     for (const struct dr_option *option = command->options; option->name != NULL; option++) {
@@ -26,11 +42,7 @@ static void put_choices(FILE *out, const struct dr_command *command) {
         if (option->letter != 0) {
             fprintf(out, "|%s:-%c", command->name, option->letter);
         }
-        fputs(") COMPREPLY=($(compgen -W \"", out);
-        for (const char *p = option->choices; *p != '\0'; p++) {
-            fputc(*p == '|' ? ' ' : *p, out);
-        }
-        fputs("\" -- \"$word\")); return ;;\n", out);
+        put_words(out, option->choices);
     }
 }
 
@@ -55,6 +67,10 @@ static int run(struct dr_app *app, const struct dr_args *args) {
     for (size_t i = 0; dr_commands[i] != NULL; i++) {
         put_choices(out, dr_commands[i]);
     }
+    fputs("  esac\n  case $command:$before:$word in\n", out);
+    for (size_t i = 0; dr_commands[i] != NULL; i++) {
+        put_first_words(out, dr_commands[i]);
+    }
     fputs("  esac\n  case $command in\n", out);
     for (size_t i = 0; dr_commands[i] != NULL; i++) {
         put_options(out, dr_commands[i]);
@@ -73,6 +89,7 @@ const struct dr_command dr_cmd_completion = {
     .name = "completion",
     .summary = "a completion script for the shell: eval \"$(drover completion bash)\"",
     .operands = "bash",
+    .first_words = "bash",
     .options = options,
     .operand_max = 1,
     .run = run,

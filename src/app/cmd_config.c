@@ -6,7 +6,7 @@
 
 static const struct dr_option options[] = {
     {"config", 'c', "FILE", NULL, "configuration file"},
-    {"preset", 'p', "NAME", NULL, "default, strict, simple or layered; wins over the file's"},
+    {"preset", 'p', "NAME", "default|strict|simple|layered", "default, strict, simple or layered; wins over the file's"},
     {"reference", 0, NULL, NULL, "the page of all keys, as Markdown"},
     {"schema", 0, NULL, NULL, "a JSON schema of the file"},
     DR_OPTION_OUTPUT,

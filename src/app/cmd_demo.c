@@ -209,8 +209,8 @@ static void draw(struct demo *demo, struct dr_buf *frame) {
         .log = &demo->log,
         .speed = demo->speed,
         .seed = demo->seed,
-        .width = (int)dr_clamp_i64(size.ws_col, 40, 200),
-        .height = (int)dr_clamp_i64(size.ws_row, 16, 60),
+        .width = (int)dr_clamp_i64(size.ws_col == 0 ? 80 : size.ws_col, 1, 200),
+        .height = (int)dr_clamp_i64(size.ws_row == 0 ? 24 : size.ws_row, 1, 60),
         .colour = demo->app->colour,
     };
     dr_buf_clear(frame);

@@ -226,8 +226,9 @@ static int run(struct dr_app *app, const struct dr_args *args) {
 const struct dr_command dr_cmd_explain = {
     .name = "explain",
     .summary = "why something did or did not happen: at a time, to an action, a node or a pod",
+    .first_words = "action|node|pod",
     .operands = "--at TIME | action ID | node NAME | pod NAMESPACE/NAME",
-    .details = "TIME is 2026-11-15T20:04:00Z, \"2026-11-15 20:04\" (UTC), 20:04 (of the day of the last record), or Unix seconds.\n"
+    .details = "TIME is 2026-11-15T20:04:00Z, \"2026-11-15 20:04\" (UTC), 20:04 (the last before the newest record), or Unix seconds.\n"
                "NAME is the name of a node or the id of its instance. The kind may be left out.\n",
     .options = options,
     .operand_max = 2,

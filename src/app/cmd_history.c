@@ -127,7 +127,7 @@ const struct dr_command dr_cmd_history = {
     .name = "history",
     .summary = "past decisions and what was done",
     .operands = "",
-    .details = "TIME is 2026-11-15T20:04:00Z, \"2026-11-15 20:04\" (UTC), 20:04 (of the day of the last record), or Unix seconds.\n"
+    .details = "TIME is 2026-11-15T20:04:00Z, \"2026-11-15 20:04\" (UTC), 20:04 (the last before the newest record), or Unix seconds.\n"
                "A pass that did nothing is recorded when its reason changes, else once an hour.\n",
     .options = options,
     .run = run,

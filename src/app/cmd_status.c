@@ -45,7 +45,7 @@ static int run(struct dr_app *app, const struct dr_args *args) {
         code = dr_app_fail(
             app, DR_EXIT_REFUSED,
             "%s: the item has attributes of the wrong type that describe an action, a mark or the lease; nothing is done until a person\n"
-            "has corrected or removed them (they are listed above)",
+            "has corrected or removed them (status lists them as problems)",
             file.path);
     }
     dr_history_deinit(&history);

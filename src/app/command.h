@@ -53,6 +53,7 @@ struct dr_command {
     const char *name;
     const char *summary;             /* one line */
     const char *operands;            /* "FILE|DIR ...", "" */
+    const char *first_words;         /* "action|node|pod": what completion offers as the first operand; NULL: files */
     const char *details;             /* further help, complete lines; NULL: none */
     const struct dr_option *options; /* ends with a NULL name */
     size_t operand_max;

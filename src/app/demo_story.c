@@ -63,7 +63,7 @@ struct turn {
 
 static const struct turn turns[] = {
     {AT(1, 0), REPLICAS, "shop", 14, "evening: shop grows to 14 replicas"},
-    {AT(2, 0), REPLICAS, "shop", 30, "20:00 flash sale: shop jumps to 30 replicas"},
+    {AT(2, 0), REPLICAS, "shop", 30, "flash sale: shop jumps to 30 replicas"},
     {AT(2, 6), REPLICAS, "checkout", 8, "checkout follows to 8 replicas"},
     {AT(3, 10), REPLICAS, "shop", 10, "the sale is over: shop back to 10 replicas"},
     {AT(3, 20), REPLICAS, "checkout", 4, "checkout back to 4 replicas"},

@@ -131,7 +131,7 @@ void dr_status_text(const struct dr_state *state, const struct dr_plan *last, st
     }
     dr_buf_putc(buf, '\n');
     if (state->up_action_id.n == 0 && state->down_action_id.n == 0) {
-        dr_buf_puts(buf, "action: none\n");
+        dr_buf_puts(buf, state->scaling ? "action: none, but scalingInProgress is set; the next pass clears it\n" : "action: none\n");
     } else {
         dr_buf_puts(buf, "action: ");
         dr_status_action(state, buf);

@@ -160,7 +160,7 @@ TEST(cli, wrong_usage_is_exit_2_with_the_nearest_name) {
         {{"config", "-o", "xml", NULL}, "config: --output must be one of text|json: xml"},
         {{"config", "-o", "json", "-o", "json", NULL}, "config: given twice: output"},
         {{"config", "extra", NULL}, "config: one argument too many: extra"},
-        {{"config", "--preset", "fast", NULL}, "--preset: fast: must be default, strict, simple or layered"},
+        {{"config", "--preset", "fast", NULL}, "--preset must be one of default|strict|simple|layered: fast"},
         {{"config", "--reference", "--schema", NULL}, "--reference and --schema at once"},
         {{"config", "--reference", "-o", "json", NULL}, "--reference is Markdown"},
         {{"completion", NULL}, "name a shell: bash"},
@@ -269,7 +269,10 @@ TEST(cli, completion_is_a_script_that_bash_accepts) {
     fwrite(r.out.p, 1, r.out.n, file);
     fputs("COMP_WORDS=(drover exp); COMP_CWORD=1; _drover; echo ${COMPREPLY[*]}\n"
           "COMP_WORDS=(drover config --pre); COMP_CWORD=2; _drover; echo ${COMPREPLY[*]}\n"
-          "COMP_WORDS=(drover config -o j); COMP_CWORD=3; _drover; echo ${COMPREPLY[*]}\n",
+          "COMP_WORDS=(drover config -o j); COMP_CWORD=3; _drover; echo ${COMPREPLY[*]}\n"
+          "COMP_WORDS=(drover config --preset s); COMP_CWORD=3; _drover; echo ${COMPREPLY[*]}\n"
+          "COMP_WORDS=(drover explain ''); COMP_CWORD=2; _drover; echo ${COMPREPLY[*]}\n"
+          "COMP_WORDS=(drover explain --a); COMP_CWORD=2; _drover; echo ${COMPREPLY[*]}\n",
           file);
     fclose(file);
     char command[700];
@@ -280,7 +283,7 @@ TEST(cli, completion_is_a_script_that_bash_accepts) {
     size_t n = fread(text, 1, sizeof(text) - 1, answer);
     text[n] = '\0';
     CHECK_EQ_INT(pclose(answer), 0);
-    CHECK_EQ_CSTR(text, "explain\n--preset\njson\n");
+    CHECK_EQ_CSTR(text, "explain\n--preset\njson\nstrict simple\naction node pod\n--at\n");
     ran_deinit(&r);
 }
 

@@ -105,6 +105,16 @@ TEST(status, what_is_avoided_is_shown_until_its_time_is_over) {
     tear_down(&t);
 }
 
+TEST(status, flag_without_an_action_is_said) {
+    struct bench t;
+    set_up(&t);
+    t.state.scaling = true;
+    CHECK_CONTAINS(text_of(&t), "action: none, but scalingInProgress is set; the next pass clears it\n");
+    t.state.scaling = false;
+    CHECK_CONTAINS(text_of(&t), "action: none\n");
+    tear_down(&t);
+}
+
 TEST(status, json_of_every_state_is_json) {
     struct bench t;
     set_up(&t);

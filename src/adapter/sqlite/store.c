@@ -110,7 +110,7 @@ static int load(void *self, struct dr_arena *arena, struct dr_str pk, int64_t de
         if (err != NULL) {
             err->code = DR_E_CORRUPT;
         }
-        return dr_wrap(err, "%s: item %.*s", handle->path, DR_FMT(pk));
+        return dr_wrap(err, "%s: item %.*s is damaged; restore the file from a copy or correct the item", handle->path, DR_FMT(pk));
     }
     if (check_item(handle, pk, revision, &state, err) < 0) {
         return -1;
