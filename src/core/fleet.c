@@ -174,6 +174,22 @@ static enum dr_node_kind claim(struct build *b, struct dr_worker *worker, const 
     return DR_NODE_WORKER;
 }
 
+/*
+ * Does a Ready Node count whose instance Describe does not show? Describe lags behind for what has just been launched, so a young Node does, and one that the item knows. An old one that stays unseen is somebody else's machine in
+ * our cluster: counting it would let our own workers go below minimum.
+ */
+static bool counts_unseen(const struct build *b, struct dr_str id, const struct dr_node *node) {
+    const struct dr_state *state = b->state;
+    if (node->ready != DR_READY_TRUE || has_ended(b, id)) {
+        return false;
+    }
+    bool known = dr_strs_has(state->up_instance_ids, id) || dr_strs_has(state->down_targets, id) || dr_strs_has(state->marks, id);
+    for (size_t i = 0; i < state->attempts.n && !known; i++) {
+        known = dr_str_eq(state->attempts.v[i].instance_id, id);
+    }
+    return known || b->snap->now_ms - node->created_ms <= DR_GHOST_AGE_MS;
+}
+
 /* A Node with a clear identity that no worker has. */
 static enum dr_node_kind without_worker(struct build *b, struct dr_str id, const struct dr_node *node) {
     const struct dr_instance *instance = dr_fleet_instance(b->fleet, id);
@@ -186,7 +202,7 @@ static enum dr_node_kind without_worker(struct build *b, struct dr_str id, const
     if (node->ready != DR_READY_TRUE && b->snap->now_ms - node->created_ms > DR_GHOST_AGE_MS) {
         return DR_NODE_GHOST;
     }
-    if (node->ready == DR_READY_TRUE && !has_ended(b, id)) {
+    if (counts_unseen(b, id, node)) {
         b->absent++;
     }
     return DR_NODE_ABSENT;
@@ -262,8 +278,8 @@ static void take_absent(struct build *b) {
     for (size_t i = 0; i < b->snap->node_n; i++) {
         const struct dr_node *node = &b->snap->nodes[i];
         struct dr_str id;
-        bool counts = fleet->node_kind[i] == DR_NODE_ABSENT && node->ready == DR_READY_TRUE;
-        if (!counts || dr_identity_of(node, &id) != DR_IDENTITY_ID || dr_fleet_instance(fleet, id) != NULL || has_ended(b, id)) {
+        if (fleet->node_kind[i] != DR_NODE_ABSENT || dr_identity_of(node, &id) != DR_IDENTITY_ID || dr_fleet_instance(fleet, id) != NULL ||
+            !counts_unseen(b, id, node)) {
             continue;
         }
         size_t at = fleet->worker_n;

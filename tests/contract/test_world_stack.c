@@ -24,6 +24,9 @@ struct stack_world {
 /* ---- verbs ---- */
 
 static int connect_to(const char *port) {
+    if (port == NULL) {
+        FAIL("DROVER_TEST_WORLD is not set");
+    }
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons((uint16_t)strtoul(port, NULL, 10))};
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);

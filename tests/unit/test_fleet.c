@@ -222,7 +222,7 @@ TEST(hazard_6, unknown_instances_are_not_zero_workers) {
 TEST(fleet, ready_node_whose_instance_describe_does_not_show_counts_as_live) {
     struct small_world *w = sw_new();
     sw_worker(w, "i-2", "za");
-    sw_worker(w, "i-1", "zb");
+    sw_worker(w, "i-1", "zb")->created_ms = SW_NOW_MS - DR_GHOST_AGE_MS;
     w->snap.instance_n = 1;
     check_counts(sw_build(w), 1, 2, 2, 2);
     const struct dr_worker *worker = sw_find(w, "i-1");
@@ -232,10 +232,26 @@ TEST(fleet, ready_node_whose_instance_describe_does_not_show_counts_as_live) {
     CHECK_EQ_INT(dr_fleet_zone(&w->fleet, DR_STR("zb"))->live, 1);
 }
 
+TEST(fleet, old_node_whose_instance_describe_does_not_show_is_somebody_elses) {
+    struct small_world *w = sw_new();
+    sw_worker(w, "i-2", "za");
+    sw_worker(w, "i-1", "zb")->created_ms = SW_NOW_MS - DR_GHOST_AGE_MS - 1;
+    w->snap.instance_n = 1;
+    check_counts(sw_build(w), 1, 1, 1, 1);
+    CHECK(dr_fleet_find(&w->fleet, DR_STR("i-1")) == NULL);
+    CHECK_EQ_INT(w->fleet.node_kind[1], DR_NODE_ABSENT);
+    /* The item knows it: one of our own that Describe forgets for a moment. */
+    struct dr_str known = DR_STR("i-1");
+    w->state.down_targets = (struct dr_strs){&known, 1};
+    check_counts(sw_build(w), 1, 2, 2, 2);
+}
+
 TEST(fleet, two_ready_nodes_of_one_absent_instance_count_once) {
     struct small_world *w = sw_new();
-    sw_worker(w, "i-1", "zb");
-    sw_node(w, &w->instances[0])->name = DR_STR("other");
+    sw_worker(w, "i-1", "zb")->created_ms = SW_NOW_MS - 1000;
+    struct dr_node *other = sw_node(w, &w->instances[0]);
+    other->name = DR_STR("other");
+    other->created_ms = SW_NOW_MS - 1000;
     w->snap.instance_n = 0;
     check_counts(sw_build(w), 0, 1, 1, 1);
     CHECK(!w->fleet.all_mapped && w->fleet.workers[0].node != NULL);
@@ -284,8 +300,8 @@ TEST(rule_26, node_older_than_the_terminated_instance_that_it_names_is_no_ghost)
 
 TEST(rule_13, ended_id_is_no_worker_whatever_a_stale_describe_says) {
     struct small_world *w = sw_new();
-    sw_worker(w, "i-1", "za");
-    sw_worker(w, "i-2", "za");
+    sw_worker(w, "i-1", "za")->created_ms = SW_NOW_MS - 1000;
+    sw_worker(w, "i-2", "za")->created_ms = SW_NOW_MS - 1000;
     sw_ended(w, "i-1");
     check_counts(sw_build(w), 1, 1, 1, 1);
     w->snap.instance_n = 0; /* nor while its Node is still Ready and Describe shows nothing */

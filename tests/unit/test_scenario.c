@@ -143,7 +143,7 @@ TEST(scenario, ceilings_are_told_before_the_run) {
     check_wrong(HEAD "world: {servers: 200}\nexpect: [settled]\n", "s.yaml:5:18: world.servers: 200: must be at most 100\n");
     check_wrong(HEAD "world: {workloads: [{name: a, replicas: 30000}]}\nexpect: [settled]\n",
                 "s.yaml:5:20: world.workloads: 30000 pods: at most 20000\n");
-    check_wrong("name: x\nabout: y\nstart: 10:00\nuntil: +300d\nconfig: {interval: 5s, tickLimit: 5s}\nexpect: [settled]\n",
+    check_wrong("name: x\nabout: y\nstart: 10:00\nuntil: +300d\nconfig: {interval: 5s, tickLimit: 12s}\nexpect: [settled]\n",
                 "s.yaml:4:8: until: +300d: more than 1000000 passes at this interval\n");
 }
 

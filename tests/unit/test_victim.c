@@ -264,6 +264,7 @@ TEST(victim, nobody_is_chosen_while_pods_budgets_or_nodes_are_unknown) {
 TEST(victim, ready_node_without_instance_is_never_chosen) {
     struct small_world *w = four();
     w->snap.instance_n = 3;
+    w->nodes[3].created_ms = SW_NOW_MS - 1000; /* fresh: Describe lags behind */
     CHECK_EQ_INT(judge(w, "i-4").verdict, DR_VICTIM_UNKNOWN);
 }
 
