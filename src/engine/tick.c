@@ -20,7 +20,8 @@ static bool load_state(struct dr_run *run) {
         (void)dr_wrap(err, "state of cluster \"%.*s\"", DR_FMT(run->cfg->cluster));
         run->report->outcome = err->code == DR_E_CORRUPT ? DR_TICK_REFUSED : DR_TICK_FAILED;
         run->plan->decision.verdict = DR_VERDICT_REFUSED;
-        run->plan->decision.reason = DR_REASON_MALFORMED;
+        run->plan->decision.reason = err->code == DR_E_CORRUPT ? DR_REASON_MALFORMED : DR_REASON_UNKNOWN;
+        run->plan->decision.detail = dr_str_dup(run->arena, dr_str_of(err->text));
         return false;
     }
     if (!run->state.exists) {

@@ -1,7 +1,5 @@
 /* One call of DynamoDB, and the walk over the pages of a Query. */
 
-#include <string.h>
-
 #include "adapter/dynamodb/handle.h"
 
 static const struct dr_aws_service service = {"dynamodb", DR_AWS_JSON_10, NULL, "DynamoDB_20120810"};
@@ -9,7 +7,7 @@ static const struct dr_aws_service service = {"dynamodb", DR_AWS_JSON_10, NULL, 
 enum { MAX_REQUEST = 2 << 20, MAX_REPLY = 8 << 20, MAX_PAGES = 500, MAX_LIMIT = 1000000 };
 
 void dr_dynamodb_begin(struct dr_dynamodb_call *call, struct dr_dynamodb *db, const char *action, struct dr_str table) {
-    *call = (struct dr_dynamodb_call){.db = db, .action = action};
+    *call = (struct dr_dynamodb_call){.db = db, .action = action, .table = table};
     dr_buf_init(&call->body, MAX_REQUEST);
     dr_jsonw_init(&call->w, &call->body, 0);
     dr_jsonw_object(&call->w);
@@ -23,11 +21,7 @@ static int explain(struct dr_dynamodb_call *call, struct dr_err *err) {
     if (dr_str_is(code, "TransactionConflictException") || dr_str_is(code, "ReplicatedWriteConflictException")) {
         err->code = DR_E_THROTTLED;
     } else if (dr_str_is(code, "ResourceNotFoundException")) {
-        size_t n = strlen(err->text);
-        static const char remedy[] = " (`drover check --create` makes the tables)";
-        if (n + sizeof(remedy) <= sizeof(err->text)) {
-            memcpy(err->text + n, remedy, sizeof(remedy));
-        }
+        return dr_wrap(err, "table %.*s (`drover check --create` makes it)", DR_FMT(call->table));
     }
     return -1;
 }

@@ -15,6 +15,7 @@ struct dr_dynamodb {
 struct dr_dynamodb_call {
     struct dr_dynamodb *db;
     const char *action;
+    struct dr_str table;
     bool counted; /* set before run: every sending counts in dr_aws_tries */
     struct dr_buf body;
     struct dr_jsonw w;
