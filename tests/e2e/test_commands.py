@@ -42,7 +42,7 @@ class Looking(EndToEnd):
             self.assertTrue(program(*arguments, "-o", "json").json)
         self.assertEqual([c for c in self.gates.calls() if not c.is_read], [])
 
-    def test_check_finds_nothing_wrong_with_the_shipped_permissions(self):
+    def test_hazard_36_check_finds_nothing_wrong_with_the_shipped_permissions(self):
         self.fleet(2, zones=2)
         program = self.program(minWorkers=1)
         result = program("check")

@@ -93,8 +93,8 @@ class Daemon(Run):
         self.assertEqual(ask("/healthz"), 200)
         self.assertEqual(ask("/nothing"), 404)
 
-    def test_dead_machines_node_is_removed_and_the_minimum_restored(self):
-        """Hazard 17: a Node whose machine is gone does not count."""
+    def test_hazard_17_dead_machines_node_is_removed_and_the_minimum_restored(self):
+        """A Node whose machine is gone does not count."""
         one, two = self.fleet(2, zones=2)
         daemon = self.daemon(minWorkers=2)
         self.person("ec2").terminate_instances(InstanceIds=[one])

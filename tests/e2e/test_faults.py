@@ -168,7 +168,7 @@ class WrongCredentials(EndToEnd):
         self.said(program("check"), "signature", "credentials", "key")
         self.assertNotIn("wrong", result.out + result.err)
 
-    def test_missing_permission_is_named_by_check(self):
+    def test_hazard_36_missing_permission_is_named_by_check(self):
         statements = [s for s in self.policies[0]["Statement"] if "ec2:RunInstances" not in str(s["Action"])]
         program = self.program(keys=self.credentials("less", [{"Version": "2012-10-17", "Statement": statements}]))
         self.said(program("check"), "RunInstances")
@@ -178,7 +178,7 @@ class WrongCredentials(EndToEnd):
         self.said(program.tick(), "no-such-table")
         self.said(program("check"), "--create")
 
-    def test_wrong_ca_is_refused(self):
+    def test_hazard_36_wrong_ca_is_refused_and_nothing_is_sent(self):
         program = self.program(kubernetes={"caFile": "/etc/ssl/certs/ca-certificates.crt"})
         self.said(program("check"), "certificate", "CA")
         self.assertEqual([c for c in self.gates.kubernetes.seen()], [], "nothing was sent, no token in particular")
