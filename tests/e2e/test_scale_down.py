@@ -5,7 +5,7 @@ import time
 
 from client.kube import wait_for
 from gate import Reply, service
-from world import EndToEnd
+from world import NOBODY, EndToEnd
 
 
 class ScaleDown(EndToEnd):
@@ -209,3 +209,15 @@ class ScaleDown(EndToEnd):
         self.fleet(3, cpu=0.6)
         program = self.program(minWorkers=1, maxWorkers=2)
         self.ticks(program, lambda: self.left(2), "the surplus gone")
+
+    def test_mark_on_a_machine_that_vanished_is_taken_off(self):
+        """Nobody looked for an hour: EC2 no longer knows the machine, and denies us to end what carries no tag of ours."""
+        self.fleet(1)
+        program = self.program(minWorkers=1)
+        self.assertEqual(program.tick().code, 0)
+        self.person("dynamodb").update_item(
+            TableName=self.account["state_table"], Key={"pk": {"S": self.account["cluster"]}},
+            UpdateExpression="SET terminatingInstanceIds = :ids, #r = if_not_exists(#r, :one)", ExpressionAttributeNames={"#r": "revision"},
+            ExpressionAttributeValues={":ids": {"L": [{"S": NOBODY}]}, ":one": {"N": "1"}})
+        self.ticks(program, lambda: (not self.item().get("terminatingInstanceIds"), self.item()), "no mark", timeout=20)
+        self.assertEqual(len(self.living()), 1)

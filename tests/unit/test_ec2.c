@@ -523,6 +523,16 @@ TEST(ec2, terminate_tells_not_found_and_protected_from_the_rest) {
     }
 }
 
+TEST(ec2, denied_end_of_a_machine_that_is_gone_is_not_found) {
+    struct bench b;
+    set_up(&b);
+    answer(&b, "TerminateInstances", 403, ERROR("UnauthorizedOperation"));
+    answer(&b, "DescribeInstances", 400, ERROR("InvalidInstanceID.NotFound"));
+    CHECK_FAILS(b.port.ops->terminate(b.port.self, DR_STR("i-1"), soon(&b), &b.w.err), b.w.err, DR_E_NOT_FOUND);
+    CHECK_EQ_STR(last(&b, "DescribeInstances"), "Action=DescribeInstances&InstanceId.1=i-1&Version=2016-11-15");
+    tear_down(&b);
+}
+
 TEST(ec2, trying_says_what_would_be) {
     struct bench b;
     set_up(&b);

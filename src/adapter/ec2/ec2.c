@@ -249,6 +249,22 @@ static int launch(void *self, struct dr_arena *arena, const struct dr_launch *l,
     return result;
 }
 
+/*
+ * The policy that we ship ends only what carries our tag. A machine that is gone carries none, so that EC2 denies the call instead of saying so; whether it is gone, Describe
+ * says, which needs no tag. Without this a mark on a machine that vanished while nobody looked would stay for ever.
+ */
+static bool is_gone(struct dr_ec2 *ec2, struct dr_str id, int64_t deadline_ms) {
+    struct dr_aws_param param = {DR_STR("InstanceId.1"), id};
+    struct dr_ec2_params params = {.v = &param, .n = 1, .cap = 1};
+    struct dr_aws_call *call = NULL;
+    struct dr_str body;
+    struct dr_err err;
+    bool gone = perform(ec2, "DescribeInstances", &params, deadline_ms, dr_ec2_terminate_code, &call, &body, &err) < 0 &&
+                err.code == DR_E_NOT_FOUND;
+    dr_aws_call_free(call);
+    return gone;
+}
+
 static int terminate(void *self, struct dr_str id, int64_t deadline_ms, struct dr_err *err) {
     struct dr_ec2 *ec2 = self;
     struct dr_err own;
@@ -262,6 +278,9 @@ static int terminate(void *self, struct dr_str id, int64_t deadline_ms, struct d
         result = unreadable(err);
     }
     dr_aws_call_free(call);
+    if (result < 0 && err->code == DR_E_DENIED && is_gone(ec2, id, deadline_ms)) {
+        return dr_fail(err, DR_E_NOT_FOUND, "ec2 TerminateInstances: %.*s does not exist", DR_FMT(id));
+    }
     return result;
 }
 
