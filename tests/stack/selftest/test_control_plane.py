@@ -66,8 +66,11 @@ class Nodes(StackTest):
             seen = condition(self.stack.node_of(instance), "Ready")
             return seen[0] == "Unknown", seen
         wait_for(unknown, "the Node of the ended machine to be NotReady", grace + 30)
-        taints = {t["key"] for t in self.stack.node_of(instance)["spec"]["taints"]}
-        self.assertIn("node.kubernetes.io/unreachable", taints)
+
+        def tainted():
+            taints = [t["key"] for t in self.stack.node_of(instance)["spec"].get("taints", [])]
+            return "node.kubernetes.io/unreachable" in taints, taints
+        wait_for(tainted, "its taint")
 
     def test_name_of_a_dead_node_is_refused_until_the_node_is_deleted(self):
         (instance,), (node,) = self.join()
