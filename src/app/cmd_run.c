@@ -1,4 +1,5 @@
 /* drover run: the daemon on the real cluster. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,7 +9,7 @@
 
 /* No sign of life for so long is death: longer than any single call and its retries may take. */
 #define SILENT_MS (90 * DR_SECOND_MS)
-#define SECRETS_MS DR_MINUTE_MS     /* between looks at secrets that may have changed */
+#define OUTDATED_MS DR_MINUTE_MS    /* between looks at secrets and servers that may have changed */
 #define TAKE_MS (10 * DR_SECOND_MS) /* for putting messages into the inbox */
 
 static const struct dr_option options[] = {DR_OPTION_CONFIG, DR_OPTION_END};
@@ -27,9 +28,10 @@ struct service {
     struct dr_log log;
     struct world *world;
     struct dr_daemon daemon;
-    unsigned seen;      /* events that nobody was told of yet */
-    bool watching;      /* both streams were open when last looked at */
-    int64_t secrets_ms; /* monotonic: when secrets are looked at next */
+    char warned[256];    /* what the cluster could not show when last looked at, cut short */
+    unsigned seen;       /* events that nobody was told of yet */
+    bool watching;       /* both streams were open when last looked at */
+    int64_t outdated_ms; /* monotonic: when secrets and servers are looked at next */
 };
 
 static int64_t now_ms(struct service *service) { return dr_process_now_ms(&service->process); }
@@ -82,17 +84,31 @@ static int64_t service_monotonic_ms(void *self) {
     return dr_process_monotonic_ms();
 }
 
+/* What a pass could not see although it went on; told when it changes. */
+static void look_at_warning(struct service *service) {
+    struct dr_str warning = dr_kubernetes_warning(service->world->live.kube);
+    char now[sizeof(service->warned)];
+    snprintf(now, sizeof(now), "%.*s", DR_FMT(warning));
+    if (strcmp(now, service->warned) != 0) {
+        memcpy(service->warned, now, sizeof(now));
+        if (warning.n > 0) {
+            dr_log_put(&service->log, now_ms(service), DR_LOG_WARN, "cluster", warning, NULL, 0);
+        }
+    }
+}
+
 static unsigned service_wait(void *self, int64_t until_ms) {
     struct service *service = self;
+    look_at_warning(service);
     dr_process_wait(&service->process, until_ms);
     unsigned seen = service->seen;
     service->seen = 0;
     seen |= service->process.stopping ? DR_WAKE_STOP : 0u;
     seen |= service->process.reload ? DR_WAKE_RELOAD : 0u;
     service->process.reload = false;
-    if (dr_process_monotonic_ms() >= service->secrets_ms) {
-        service->secrets_ms = dr_process_monotonic_ms() + SECRETS_MS;
-        seen |= dr_live_secrets_changed(&service->world->live) ? DR_WAKE_RELOAD : 0u;
+    if (dr_process_monotonic_ms() >= service->outdated_ms) {
+        service->outdated_ms = dr_process_monotonic_ms() + OUTDATED_MS;
+        seen |= dr_live_outdated(&service->world->live, !service->watching) ? DR_WAKE_RELOAD : 0u;
     }
     return seen;
 }
@@ -155,12 +171,34 @@ static void use_world(struct service *service, struct world *world) {
     service->daemon.batch_ms = cfg->batch_ms;
 }
 
+/* Starts to listen as this world wants it; the old place is left only when the new one is taken. */
+static int use_health(struct service *service, const struct world *world, struct dr_err *err) {
+    struct dr_str before = service->world == NULL ? DR_STR_NONE : service->world->settings.live.health_listen;
+    struct dr_str listen = world->settings.live.health_listen;
+    struct dr_health *health = NULL;
+    if (dr_str_eq(before, listen)) {
+        return 0;
+    }
+    if (listen.n > 0 && (health = dr_health_start(listen, &service->process.beat_ms, SILENT_MS, err)) == NULL) {
+        return -1;
+    }
+    dr_health_stop(service->daemon.health);
+    service->daemon.health = health;
+    return 0;
+}
+
 static int service_reload(void *self, struct dr_daemon *daemon) {
     (void)daemon;
     struct service *service = self;
     struct dr_err err = {.code = DR_OK};
     struct world *before = service->world;
+    struct dr_http *loop = service->process.http;
     struct world *world = world_new(service, &err);
+    if (world != NULL && use_health(service, world, &err) < 0) {
+        world_free(world);
+        service->process.http = loop;
+        world = NULL;
+    }
     if (world == NULL) {
         struct dr_field field = DR_F_STR("error", dr_str_trim(dr_str_of(err.text)));
         dr_log_put(&service->log, now_ms(service), DR_LOG_ERROR, "reload", DR_STR("refused: the old configuration stays in force"), &field,
@@ -176,15 +214,6 @@ static int service_reload(void *self, struct dr_daemon *daemon) {
 static const struct dr_daemon_ops service_ops = {service_monotonic_ms, service_wait, service_reload};
 
 /* ---- start and end ---- */
-
-static int start_health(struct service *service, struct dr_err *err) {
-    struct dr_str listen = service->world->settings.live.health_listen;
-    if (listen.n == 0) {
-        return 0;
-    }
-    service->daemon.health = dr_health_start(listen, &service->process.beat_ms, SILENT_MS, err);
-    return service->daemon.health == NULL ? -1 : 0;
-}
 
 static void announce(struct service *service) {
     const struct dr_settings *settings = &service->world->settings;
@@ -210,12 +239,16 @@ static int start(struct service *service, struct dr_err *err) {
     if (world == NULL) {
         return -1;
     }
+    if (use_health(service, world, err) < 0) {
+        world_free(world);
+        return -1;
+    }
     service->daemon.ops = &service_ops;
     service->daemon.self = service;
     service->daemon.log = &service->log;
     use_world(service, world);
     service->daemon.name = dr_str_dup(service->app->arena, dr_live_name(&world->live));
-    return start_health(service, err);
+    return 0;
 }
 
 static int run(struct dr_app *app, const struct dr_args *args) {

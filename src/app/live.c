@@ -78,7 +78,7 @@ int dr_live_read_file(struct dr_live *live, const char *key, struct dr_str path,
     return 0;
 }
 
-static int open_aws(struct dr_live *live, struct dr_err *err) {
+int dr_live_aws(struct dr_live *live, struct dr_err *err) {
     if (live->aws != NULL) {
         return 0;
     }
@@ -96,7 +96,7 @@ static int open_aws(struct dr_live *live, struct dr_err *err) {
 }
 
 static int fetch_secret(struct dr_live *live, struct dr_str reference, struct dr_str *ret, struct dr_err *err) {
-    if (open_aws(live, err) < 0) {
+    if (dr_live_aws(live, err) < 0) {
         return -1;
     }
     if (live->secrets == NULL) {
@@ -139,7 +139,7 @@ int dr_live_secret(struct dr_live *live, const char *key, struct dr_str referenc
     return 0;
 }
 
-bool dr_live_secrets_changed(struct dr_live *live) {
+bool dr_live_outdated(struct dr_live *live, bool unreachable) {
     bool changed = false;
     struct dr_arena own = live->arena; /* what is read to be compared goes at once */
     dr_arena_init(&live->arena, 0);
@@ -148,6 +148,7 @@ bool dr_live_secrets_changed(struct dr_live *live) {
         struct dr_err err;
         changed = read_secret(live, live->used[i].key, live->used[i].reference, &now, &err) == 0 && !dr_str_eq(now, live->used[i].value);
     }
+    changed = changed || dr_live_server_outdated(live, unreachable);
     dr_arena_deinit(&live->arena);
     live->arena = own;
     return changed;
@@ -203,7 +204,7 @@ static int open_store(struct dr_live *live, bool read_only, struct dr_err *err) 
     if (dr_live_store(&live->settings->live) == DR_STORE_SQLITE) {
         return open_sqlite(live, read_only, err);
     }
-    if (open_aws(live, err) < 0) {
+    if (dr_live_aws(live, err) < 0) {
         return -1;
     }
     struct dr_dynamodb_options options = {
@@ -226,7 +227,7 @@ static int open_store(struct dr_live *live, bool read_only, struct dr_err *err) 
 
 static int open_compute(struct dr_live *live, struct dr_err *err) {
     struct dr_ec2_options options;
-    if (open_aws(live, err) < 0 || dr_live_pool_options(live, &options, err) < 0) {
+    if (dr_live_aws(live, err) < 0 || dr_live_pool_options(live, &options, err) < 0) {
         return -1;
     }
     live->ec2 = dr_ec2_new(&options, err);
@@ -266,7 +267,6 @@ static int open_metrics(struct dr_live *live, struct dr_err *err) {
     struct dr_prometheus_options options = {
         .http = live->http,
         .clock = live->ports.clock,
-        .url = cfg->prometheus_url,
         .user = cfg->prometheus_user,
         .tls = &live->prometheus_tls,
         .step_ms = cfg->prometheus_step_ms,
@@ -274,7 +274,8 @@ static int open_metrics(struct dr_live *live, struct dr_err *err) {
         .server_n = cfg->prometheus_servers.n,
     };
     live->prometheus_tls.ca_file = cfg->prometheus_ca_file.n == 0 ? NULL : cfg->prometheus_ca_file.p;
-    if (dr_live_secret(live, "prometheus.password", cfg->prometheus_password, &options.password, err) < 0 ||
+    if (dr_live_address(live, "prometheus.url", cfg->prometheus_url, &options.url, err) < 0 ||
+        dr_live_secret(live, "prometheus.password", cfg->prometheus_password, &options.password, err) < 0 ||
         dr_live_secret(live, "prometheus.token", cfg->prometheus_token, &options.token, err) < 0 ||
         dr_prometheus_open(&options, &live->prometheus, err) < 0) {
         return -1;
@@ -294,7 +295,7 @@ static int open_queue(struct dr_live *live, struct dr_err *err) {
     if (live->settings->live.queue_url.n == 0) {
         return 0;
     }
-    if (open_aws(live, err) < 0) {
+    if (dr_live_aws(live, err) < 0) {
         return -1;
     }
     struct dr_sqs_options options = {

@@ -3,7 +3,7 @@
 
 /*
  * The real world behind the ports: the only place that knows which adapter stands behind which port. Parts are opened one by one, so that `drover check` can say of each
- * what is wrong with it; opening calls nobody but where a secret must be fetched. Errors are one line that says what is wrong and what to do.
+ * what is wrong with it; opening calls nobody but where a secret must be fetched or the server found. Errors are one line that says what is wrong and what to do.
  */
 
 #include "adapter/aws/aws.h"
@@ -60,6 +60,7 @@ struct dr_live {
     struct dr_live_secret used[DR_LIVE_SECRETS_MAX];
     size_t used_n;
     struct dr_http_tls prometheus_tls;
+    struct dr_str server;       /* what {server} stands for; empty: nobody asked yet */
     struct dr_str cluster_from; /* where the connection to the API server came from, for people */
 
     struct dr_ports ports; /* of the parts that are open; the clock always */
@@ -68,6 +69,8 @@ struct dr_live {
 /* Nothing is open yet. `settings`, `env` and `process` must outlive it; the process waits on this loop from now on. */
 int dr_live_init(struct dr_live *live, const struct dr_settings *settings, const char *const *env, struct dr_process *process,
                  struct dr_err *err);
+/* Opens the client of AWS, where it is not open. */
+int dr_live_aws(struct dr_live *live, struct dr_err *err);
 /* Opens parts (bits of enum dr_live_part); those that are open stay. */
 int dr_live_open(struct dr_live *live, unsigned parts, struct dr_err *err);
 /* Closes everything, in the right order. */
@@ -76,11 +79,19 @@ void dr_live_deinit(struct dr_live *live);
 /* The secret that a reference (file:, ssm:, secretsmanager:) stands for, in the arena of the live world. Empty reference: empty. */
 int dr_live_secret(struct dr_live *live, const char *key, struct dr_str reference, struct dr_str *ret, struct dr_err *err);
 
-/* Has a secret that is in use another value now? Asks files, and SSM or Secrets Manager where their answer is old. What cannot be asked counts as unchanged. */
-bool dr_live_secrets_changed(struct dr_live *live);
+/*
+ * Would opening everything anew give another world? A secret that is in use has another value (asks files, and SSM or Secrets Manager where their answer is old), or
+ * the server that was found by its tags is gone, or `unreachable` and there is another. What cannot be asked counts as unchanged.
+ */
+bool dr_live_outdated(struct dr_live *live, bool unreachable);
 
 /* live_pool.c: the pool as EC2 wants it, from the settings. */
+/* "name=value" texts as labels; the table has checked the form. */
+const struct dr_label *dr_live_labels(struct dr_arena *arena, struct dr_strs list);
 int dr_live_pool_options(struct dr_live *live, struct dr_ec2_options *ret, struct dr_err *err);
+/* live_server.c: an address with {server} in it replaced; asks EC2 the first time. */
+int dr_live_address(struct dr_live *live, const char *key, struct dr_str url, struct dr_str *ret, struct dr_err *err);
+bool dr_live_server_outdated(struct dr_live *live, bool unreachable);
 /* live_cluster.c: how to reach the API server, from the settings, the pod's service account or a kubeconfig. */
 int dr_live_cluster_options(struct dr_live *live, struct dr_kubernetes_options *ret, struct dr_err *err);
 

@@ -21,8 +21,12 @@ static const char *env_of(const struct dr_live *live, const char *name) {
 /* A token in a file is read again by the adapter whenever it changes. */
 static int from_endpoint(struct dr_live *live, struct dr_kubernetes_options *ret, struct dr_err *err) {
     const struct dr_live_config *cfg = &live->settings->live;
-    live->cluster_from = DR_STR("kubernetes.endpoint");
-    ret->server = cfg->kube_endpoint;
+    if (dr_live_address(live, "kubernetes.endpoint", cfg->kube_endpoint, &ret->server, err) < 0) {
+        return -1;
+    }
+    live->cluster_from = dr_live_names_server(cfg->kube_endpoint)
+                             ? dr_str_fmt(&live->arena, "kubernetes.endpoint, server %.*s by its tags", DR_FMT(live->server))
+                             : DR_STR("kubernetes.endpoint");
     ret->ca_file = cfg->kube_ca_file.n == 0 ? NULL : cfg->kube_ca_file.p;
     if (!dr_str_starts(cfg->kube_token, "file:")) {
         return dr_live_secret(live, "kubernetes.token", cfg->kube_token, &ret->token, err);

@@ -102,7 +102,15 @@ static const struct dr_key keys[] = {
      .help = "Kubeconfig file; empty: kubernetes.endpoint, else the pod's service account, else KUBECONFIG, ~/.kube/config or K3s's own.",
      AT(kubeconfig)},
     {.path = "kubernetes.context", TEXT(255), .help = "Context of the kubeconfig; empty: its current one.", AT(context)},
-    {.path = "kubernetes.endpoint", TEXT(1000), .help = "Address of the API server, https://host:6443.", AT(kube_endpoint)},
+    {.path = "kubernetes.endpoint",
+     TEXT(1000),
+     .help = "Address of the API server, https://host:6443; {server} in it stands for the address of a running server, found by its tags.",
+     AT(kube_endpoint)},
+    {.path = "kubernetes.serverTags",
+     LIST(20),
+     .choices = "name=value",
+     .help = "Tags of the servers that {server} stands for; empty: drover.dev/cluster=<cluster> and drover.dev/role=server.",
+     AT(server_tags)},
     {.path = "kubernetes.token", SECRET, .help = "Token for kubernetes.endpoint.", AT(kube_token)},
     {.path = "kubernetes.caFile",
      TEXT(1000),
@@ -112,7 +120,7 @@ static const struct dr_key keys[] = {
     {.path = "prometheus.url",
      TEXT(1000),
      .env = "PROMETHEUS_URL",
-     .help = "Address of Prometheus, with its path prefix if it has one.",
+     .help = "Address of Prometheus, with its path prefix if it has one; {server} in it as in kubernetes.endpoint.",
      AT(prometheus_url)},
     {.path = "prometheus.caFile",
      TEXT(1000),
@@ -193,6 +201,15 @@ enum dr_store_kind dr_live_store(const struct dr_live_config *live) {
     return live->state_table.n > 0 ? DR_STORE_DYNAMODB : DR_STORE_SQLITE;
 }
 
+bool dr_live_names_server(struct dr_str url) {
+    for (size_t i = 0; i < url.n; i++) {
+        if (dr_str_starts(dr_str_sub(url, i, url.n), DR_LIVE_SERVER)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* ---- contradictions ---- */
 
 struct check {
@@ -227,6 +244,8 @@ size_t dr_live_config_check(const struct dr_live_config *live, void (*report)(vo
     wrong_if(&check, live->kube_endpoint.n > 0 && !dr_str_starts(live->kube_endpoint, "https://"), "kubernetes.endpoint",
              "must begin with https://");
     wrong_if(&check, live->kube_endpoint.n > 0 && live->kube_token.n == 0, "kubernetes.token", "is needed with kubernetes.endpoint");
+    wrong_if(&check, live->server_tags.n > 0 && !dr_live_names_server(live->kube_endpoint) && !dr_live_names_server(live->prometheus_url),
+             "kubernetes.serverTags", "is given, but there is no {server} in kubernetes.endpoint or prometheus.url");
     wrong_if(&check, live->prometheus_url.n > 0 && !is_url(live->prometheus_url), "prometheus.url", "must begin with http:// or https://");
     wrong_if(&check, live->prometheus_token.n > 0 && live->prometheus_user.n > 0, "prometheus.token",
              "is given beside prometheus.user: one of them");

@@ -49,6 +49,7 @@ struct dr_live_config {
     struct dr_str kube_endpoint;
     struct dr_str kube_token; /* where it is kept */
     struct dr_str kube_ca_file;
+    struct dr_strs server_tags; /* "name=value" */
 
     struct dr_str prometheus_url;
     struct dr_str prometheus_ca_file;
@@ -73,6 +74,10 @@ const struct dr_key *dr_live_keys(size_t *ret_n);
 
 /* The store that is meant: `auto` is DynamoDB where a table is named, else SQLite. */
 enum dr_store_kind dr_live_store(const struct dr_live_config *live);
+
+/* In an address: a server of the control plane, found by its tags. */
+#define DR_LIVE_SERVER "{server}"
+bool dr_live_names_server(struct dr_str url);
 
 /* Contradictions and what is missing for `drover run`, each with the key to change. Returns how many. */
 size_t dr_live_config_check(const struct dr_live_config *live, void (*report)(void *self, const char *key, const char *what), void *self);

@@ -3,8 +3,7 @@
 
 #define USER_DATA_MAX 16384 /* what EC2 takes, before encoding */
 
-/* "name=value" texts as labels; the table has checked the form. */
-static const struct dr_label *labels_of(struct dr_arena *arena, struct dr_strs list) {
+const struct dr_label *dr_live_labels(struct dr_arena *arena, struct dr_strs list) {
     struct dr_label *labels = DR_NEW_N(arena, struct dr_label, list.n);
     for (size_t i = 0; i < list.n; i++) {
         size_t equals = dr_str_find(list.v[i], '=');
@@ -61,9 +60,9 @@ int dr_live_pool_options(struct dr_live *live, struct dr_ec2_options *ret, struc
         .self = live->process,
         .state_dir = cfg->cache_dir.n == 0 ? NULL : cfg->cache_dir.p,
         .cluster = live->settings->cfg.cluster,
-        .pool_tags = labels_of(&live->arena, cfg->pool_tags),
+        .pool_tags = dr_live_labels(&live->arena, cfg->pool_tags),
         .pool_tag_n = cfg->pool_tags.n,
-        .extra_tags = labels_of(&live->arena, cfg->extra_tags),
+        .extra_tags = dr_live_labels(&live->arena, cfg->extra_tags),
         .extra_tag_n = cfg->extra_tags.n,
         .tag_volumes = cfg->tag_volumes,
         .name = cfg->instance_name,
@@ -76,10 +75,10 @@ int dr_live_pool_options(struct dr_live *live, struct dr_ec2_options *ret, struc
                                                          : DR_EC2_PUBLIC_IP_SUBNET,
         .spot_max_price = cfg->spot_max_price,
         .subnets = cfg->subnets,
-        .subnet_tags = labels_of(&live->arena, cfg->subnet_tags),
+        .subnet_tags = dr_live_labels(&live->arena, cfg->subnet_tags),
         .subnet_tag_n = cfg->subnet_tags.n,
         .reserve = {.cpu_milli = cfg->reserve_cpu_milli, .mem_bytes = cfg->reserve_mem_mib * 1024 * 1024, .mem_ppm = -1},
-        .labels = {labels_of(&live->arena, cfg->labels), cfg->labels.n},
+        .labels = {dr_live_labels(&live->arena, cfg->labels), cfg->labels.n},
     };
     put_types(live, ret);
     if (cfg->launch_template.n == 0 && cfg->image_id.n == 0) {

@@ -1,5 +1,7 @@
 #include "app/story.h"
 
+#include <string.h>
+
 #include "app/status.h"
 #include "base/time.h"
 
@@ -125,22 +127,31 @@ int dr_story_of_action(struct dr_story *story, const struct dr_state_file *file,
 
 /* ---- node ---- */
 
-/* Node name and instance id go together in the lists of candidates; either one was given. */
+/* Node name and instance id go together in the lists of candidates and where a node was cordoned; either one was given. */
 struct identity {
     struct dr_str given;
     struct dr_str id;   /* empty until known */
     struct dr_str node; /* the same */
 };
 
+static void learn_pair(struct dr_story *story, struct identity *who, struct dr_str id, struct dr_str node) {
+    if (who->id.n == 0 && (dr_str_eq(id, who->given) || dr_str_eq(node, who->given))) {
+        who->id = dr_str_dup(story->arena, id);
+        who->node = dr_str_dup(story->arena, node);
+    }
+}
+
 static void learn(struct dr_story *story, const struct dr_plan *plan, struct identity *who) {
     for (size_t i = 0; i < plan->decision.victims.all_n; i++) {
         const struct dr_worker *worker = plan->decision.victims.all[i].worker;
-        if (worker->node == NULL || who->id.n > 0) {
-            continue;
+        if (worker->node != NULL) {
+            learn_pair(story, who, worker->id, worker->node->name);
         }
-        if (dr_str_eq(worker->id, who->given) || dr_str_eq(worker->node->name, who->given)) {
-            who->id = dr_str_dup(story->arena, worker->id);
-            who->node = dr_str_dup(story->arena, worker->node->name);
+    }
+    for (size_t i = 0; i < plan->deed_n; i++) {
+        struct dr_str outcome = plan->deeds[i].outcome;
+        if (dr_str_starts(outcome, DR_DEED_CORDONED)) {
+            learn_pair(story, who, dr_str_sub(outcome, strlen(DR_DEED_CORDONED), outcome.n), plan->deeds[i].target);
         }
     }
 }

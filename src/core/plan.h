@@ -78,6 +78,9 @@ struct dr_deed {
     int rule;
 };
 
+/* Outcome of a cordon, before the id of the node's instance. */
+#define DR_DEED_CORDONED "ok, instance "
+
 struct dr_plan {
     struct dr_str request_id;
     struct dr_str cluster;

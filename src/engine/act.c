@@ -122,6 +122,9 @@ static struct dr_str outcome_text(struct dr_run *run, const struct dr_result *re
     if (result->code != DR_OK) {
         return dr_str_of(err->text);
     }
+    if (run->step.kind == DR_STEP_CORDON) { /* the one place where the journal says which machine a node is */
+        return dr_str_fmt(run->arena, DR_DEED_CORDONED "%.*s", DR_FMT(run->step.instance_id));
+    }
     return run->step.kind == DR_STEP_LAUNCH ? result->instance_id : DR_STR("ok");
 }
 

@@ -79,19 +79,26 @@ class Daemon(Run):
         daemon.signal(signal.SIGHUP)
         self.wait(lambda: self.fleet_is(2), "two workers", daemon)
 
-    def test_health_answers_on_loopback(self):
-        port = free_port()
-        daemon = self.daemon(health={"listen": f"127.0.0.1:{port}"})
+    def test_health_answers_on_loopback_and_moves_with_the_configuration(self):
+        port, other = free_port(), free_port()
+        program = self.program(health={"listen": f"127.0.0.1:{port}"})
+        daemon = program.run()
 
-        def ask(path):
+        def ask(path, port=port):
             try:
                 with urllib.request.urlopen(f"http://127.0.0.1:{port}{path}", timeout=3) as answer:
                     return answer.status
             except urllib.error.HTTPError as error:
                 return error.code
+            except OSError:
+                return None
         self.wait(lambda: ask("/readyz") == 200, "readiness", daemon)
         self.assertEqual(ask("/healthz"), 200)
         self.assertEqual(ask("/nothing"), 404)
+        program.file.write_text(program.file.read_text().replace(f"127.0.0.1:{port}", f"127.0.0.1:{other}"))
+        daemon.signal(signal.SIGHUP)
+        self.wait(lambda: ask("/readyz", other) == 200, "readiness at the new place", daemon)
+        self.assertIsNone(ask("/healthz"))
 
     def test_hazard_17_dead_machines_node_is_removed_and_the_minimum_restored(self):
         """A Node whose machine is gone does not count."""

@@ -49,6 +49,32 @@ TEST(demo, pipe_gets_the_day_line_by_line_and_a_summary) {
     dr_buf_deinit(&out);
 }
 
+/* The instance alone is named where it was interrupted, the node alone where it was emptied: either name gives both. */
+TEST(demo, explained_machine_has_what_was_done_to_its_node) {
+    char state[600];
+    char command[700];
+    int code = -1;
+    snprintf(state, sizeof(state), "%s/story.db", dr_test_tmpdir());
+    snprintf(command, sizeof(command), "demo --seed 2 --state '%s'", state);
+    struct dr_buf out = output_of(command, &code);
+    CHECK_EQ_INT(code, 0);
+    dr_buf_deinit(&out);
+    snprintf(command, sizeof(command), "history --state '%s'", state);
+    out = output_of(command, &code);
+    const char *record = strstr(out.p, "record interruption ");
+    CHECK(record != NULL);
+    char id[64];
+    CHECK_EQ_INT(sscanf(record, "record interruption %63[-i0-9a-f]", id), 1);
+    dr_buf_deinit(&out);
+    snprintf(command, sizeof(command), "explain %s --state '%s'", id, state);
+    out = output_of(command, &code);
+    CHECK_EQ_INT(code, 0);
+    CHECK_CONTAINS(dr_buf_str(&out), "record interruption");
+    CHECK_CONTAINS(dr_buf_str(&out), "cordon ip-");
+    CHECK_CONTAINS(dr_buf_str(&out), "accepted, leaves ip-");
+    dr_buf_deinit(&out);
+}
+
 TEST(demo, one_seed_is_one_story) {
     int code = -1;
     struct dr_buf first = output_of("demo --seed 7", &code);

@@ -191,6 +191,27 @@ TEST(ec2, pages_are_followed_and_filtered_by_the_pool_tags) {
     tear_down(&b);
 }
 
+#define SERVER(id, state, ip)                                                                                                              \
+    "<item><instancesSet><item><instanceId>" id "</instanceId><instanceState><name>" state                                                 \
+    "</name></instanceState><instanceType>t3.medium</instanceType><launchTime>2026-11-15T20:00:00Z</launchTime>"                           \
+    "<placement><availabilityZone>eu-west-1a</availabilityZone></placement><privateIpAddress>" ip                                          \
+    "</privateIpAddress></item></instancesSet></item>"
+
+TEST(ec2, servers_are_the_addresses_of_those_that_run) {
+    struct bench b;
+    set_up_pool(&b);
+    answer(&b, "DescribeInstances", 200, PAGE(SERVER("i-9", "running", "10.0.0.9") SERVER("i-8", "stopped", "10.0.0.8"), "more"));
+    answer(&b, "DescribeInstances", 200, INSTANCES(SERVER("i-1", "running", "10.0.0.1") ONE("i-2")));
+    const struct dr_label tag = {DR_STR("Name"), DR_STR("k3s server")};
+    struct dr_strs servers;
+    CHECK_OK(dr_ec2_servers(b.w.aws, &b.w.arena, &tag, 1, soon(&b), &servers, &b.w.err), b.w.err);
+    CHECK_EQ_INT(servers.n, 2);
+    CHECK_EQ_STR(servers.v[0], "10.0.0.1");
+    CHECK_EQ_STR(servers.v[1], "10.0.0.9");
+    CHECK_CONTAINS(last(&b, "DescribeInstances"), "Filter.1.Name=tag%3AName&Filter.1.Value.1=k3s%20server");
+    tear_down(&b);
+}
+
 TEST(ec2, observation_without_a_request_asks_by_itself) {
     struct bench b;
     set_up_pool(&b);

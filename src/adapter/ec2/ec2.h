@@ -118,6 +118,10 @@ int dr_ec2_try_terminate(struct dr_ec2 *ec2, struct dr_str id, int64_t deadline_
 /* Sets tags of one instance; others of it stay. */
 int dr_ec2_tag(struct dr_ec2 *ec2, struct dr_str id, const struct dr_label *tags, size_t n, int64_t deadline_ms, struct dr_err *err);
 
+/* Private addresses of the running machines with all of these tags (at least one), in the order of their ids: servers of a control plane, which belong to no pool. */
+int dr_ec2_servers(struct dr_aws *aws, struct dr_arena *arena, const struct dr_label *tags, size_t tag_n, int64_t deadline_ms,
+                   struct dr_strs *ret, struct dr_err *err);
+
 struct dr_spot_price {
     struct dr_str type;
     struct dr_str zone;

@@ -27,7 +27,8 @@ def _key(path):
     path.chmod(0o600)
 
 
-def _signed(pki, name, subject, extensions):
+def signed(pki, name, subject, extensions):
+    """NAME.key and NAME.crt beside the CA that signs it."""
     _key(pki / f"{name}.key")
     _openssl("req", "-new", "-key", pki / f"{name}.key", "-subj", subject, "-out", pki / f"{name}.csr")
     (pki / f"{name}.ext").write_text(extensions)
@@ -44,11 +45,11 @@ def make(pki):
     _key(pki / "ca.key")
     _openssl("req", "-x509", "-new", "-key", pki / "ca.key", "-days", DAYS, "-subj", "/CN=drover-stack-ca",
              "-addext", "keyUsage=critical,keyCertSign,cRLSign,digitalSignature", "-out", pki / "ca.crt")
-    _signed(pki, "server", "/CN=kube-apiserver",
+    signed(pki, "server", "/CN=kube-apiserver",
             "subjectAltName=DNS:localhost,DNS:kubernetes,DNS:kubernetes.default,DNS:kubernetes.default.svc,"
             "IP:127.0.0.1,IP:10.43.0.1\nextendedKeyUsage=serverAuth\n")
     for name, subject in CLIENTS.items():
-        _signed(pki, name, subject, "extendedKeyUsage=clientAuth\n")
+        signed(pki, name, subject, "extendedKeyUsage=clientAuth\n")
     # Service-account tokens are signed with RSA, as K3s does.
     _openssl("genrsa", "-out", pki / "sa.key", "2048")
     (pki / "sa.key").chmod(0o600)

@@ -29,6 +29,12 @@ def run(*arguments, environment=None, timeout=180):
                           env=environment)
 
 
+def start(*arguments, environment=None):
+    """The program as in a terminal: Ctrl-C reaches it, also where these tests run in the background and it is ignored."""
+    return subprocess.Popen([sys.executable, str(PROGRAM), *map(str, arguments)], env=environment, stdout=subprocess.PIPE,
+                            stderr=subprocess.PIPE, text=True, preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
+
+
 def processes_with(text):
     """Pids of processes whose command line or environment of files names this text."""
     found = []
@@ -125,8 +131,7 @@ class Starts(InDirectory):
         self.assertIn("no room to build", str(caught.exception))
 
     def test_interrupt_during_the_start_leaves_nothing(self):
-        child = subprocess.Popen([sys.executable, str(PROGRAM), "up", "--dir", str(self.dir)], stdout=subprocess.PIPE,
-                                 stderr=subprocess.PIPE, text=True)
+        child = start("up", "--dir", self.dir)
         wait_for(lambda: (self.dir / "pids/apiserver.pid").exists(), "the API server to be started", 30, every=0.02)
         child.send_signal(signal.SIGINT)
         _, errors = child.communicate(timeout=60)
@@ -135,8 +140,7 @@ class Starts(InDirectory):
         self.assertNothingLeft()
 
     def test_second_start_waits_for_the_first_and_finds_it_up(self):
-        first = subprocess.Popen([sys.executable, str(PROGRAM), "up", "--dir", str(self.dir)], stdout=subprocess.PIPE,
-                                 stderr=subprocess.PIPE, text=True)
+        first = start("up", "--dir", self.dir)
         wait_for(lambda: (self.dir / "pids").exists(), "the first start to be under way", 30, every=0.02)
         second = run("up", "--dir", self.dir)
         out, errors = first.communicate(timeout=120)
@@ -234,9 +238,7 @@ class Caches(unittest.TestCase):
         self.assertFalse((self.cache / ".tmp").exists())
 
     def test_two_builds_at_once_build_each_part_once(self):
-        arguments = [sys.executable, str(PROGRAM), "build", "--only", "dynoxide"]
-        first, second = (subprocess.Popen(arguments, env=self.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-                         for _ in range(2))
+        first, second = (start("build", "--only", "dynoxide", environment=self.environment) for _ in range(2))
         errors = first.communicate(timeout=120)[1] + second.communicate(timeout=120)[1]
         self.assertEqual((first.returncode, second.returncode), (0, 0), errors)
         self.assertEqual(errors.count("dynoxide built"), 1, errors)
@@ -252,8 +254,7 @@ class Caches(unittest.TestCase):
         self.assertFalse((self.cache / "dynoxide").exists())
 
     def test_interrupt_during_a_build_leaves_nothing_and_the_next_build_works(self):
-        child = subprocess.Popen([sys.executable, str(PROGRAM), "build", "--only", "lambda", "--only", "dynoxide"],
-                                 env=self.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        child = start("build", "--only", "lambda", "--only", "dynoxide", environment=self.environment)
         wait_for(lambda: (self.cache / ".tmp/lambda/pip-env").exists(), "the build to be under way", 30, every=0.02)
         child.send_signal(signal.SIGINT)
         _, errors = child.communicate(timeout=30)
