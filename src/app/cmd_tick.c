@@ -3,7 +3,6 @@
 #include "app/session.h"
 
 #define MAX_OUTPUT_BYTES ((size_t)4 * 1024 * 1024)
-#define DRAIN_MS 10000
 
 static const struct dr_option options[] = {DR_OPTION_CONFIG, DR_OPTION_OUTPUT, DR_OPTION_END};
 
@@ -35,22 +34,15 @@ static void print(struct dr_app *app, const struct dr_args *args, const struct d
     dr_buf_deinit(&buf);
 }
 
-/* Messages that came since the last pass. A queue that does not answer does not stop the pass: they come again. */
-static void drain_queue(struct dr_app *app, struct dr_session *session) {
-    size_t n = 0;
-    struct dr_err err;
-    if (session->live.sqs != NULL && dr_sqs_drain(session->live.sqs, dr_process_now_ms(&session->process) + DRAIN_MS, &n, &err) < 0) {
-        (void)dr_app_fail(app, DR_EXIT_OK, "%s", err.text);
-    }
-}
-
 static int run(struct dr_app *app, const struct dr_args *args) {
     struct dr_session session;
     int code = dr_session_open(&session, app, args, DR_LIVE_TICK | DR_LIVE_QUEUE, true);
     if (code != 0) {
         return code;
     }
-    drain_queue(app, &session);
+    if (session.live.sqs != NULL) {
+        session.live.ports.events = dr_sqs_events(session.live.sqs);
+    }
     struct dr_daemon daemon;
     dr_daemon_init(&daemon);
     daemon.ports = &session.live.ports;

@@ -138,9 +138,13 @@ static bool do_step(struct dr_run *run) {
     }
 }
 
-static void dry_run(struct dr_run *run) {
+static void next_step(struct dr_run *run) {
     dr_run_build_view(run);
     dr_step_next(&run->machine, &run->step);
+}
+
+static void dry_run(struct dr_run *run) {
+    next_step(run);
     run->report->outcome = DR_TICK_DONE;
     if (run->step.kind >= DR_STEP_WRITE) {
         dr_run_deed(run, run->step.rule, run->step.what, run->step.target, DR_STR("planned"));
@@ -150,24 +154,69 @@ static void dry_run(struct dr_run *run) {
     }
 }
 
+/* Somebody else is at work: this process stands by. */
+static bool lease_is_held(struct dr_run *run) {
+    bool held = !run->leased && run->step.kind >= DR_STEP_WRITE &&
+                dr_lease_look(&run->state, run->options->request_id, run->machine.now_epoch) == DR_LEASE_OTHER;
+    if (held) {
+        (void)refuse(run, DR_TICK_LEASE, DR_REASON_LEASE_HELD);
+    }
+    return held;
+}
+
 static void steps(struct dr_run *run) {
     for (int i = 0; i < DR_STEPS_MAX; i++) {
         /* A process that was stopped wakes up with an old picture of the world: it looks again before it acts. */
         if (i > 0 && dr_run_now(run) - run->snap.now_ms > DR_STALE_MS && time_left(run, DR_EFFECT_MS)) {
             refresh(run);
         }
-        dr_run_build_view(run);
-        dr_step_next(&run->machine, &run->step);
-        if (!run->leased && run->step.kind >= DR_STEP_WRITE &&
-            dr_lease_look(&run->state, run->options->request_id, run->machine.now_epoch) == DR_LEASE_OTHER) {
-            (void)refuse(run, DR_TICK_LEASE, DR_REASON_LEASE_HELD);
-            return;
-        }
-        if (!do_step(run)) {
+        next_step(run);
+        if (lease_is_held(run) || !do_step(run)) {
             return;
         }
     }
     run->report->outcome = DR_TICK_WAITING;
+}
+
+static void begin(struct dr_run *run, int64_t now_ms) {
+    memset(run->plan, 0, sizeof(*run->plan));
+    run->plan->request_id = run->options->request_id;
+    run->plan->cluster = run->cfg->cluster;
+    run->plan->at_ms = now_ms;
+    dr_turn_init(&run->turn, run->options->request_id, now_ms);
+}
+
+/*
+ * The item was read beside everything else: most ticks find that there is nothing to do, and take as long as their slowest read. What was seen so may be older than the
+ * item, so it is good for clocks and for a plan, and for nothing that is done: a tick that has a step looks again, after the item. True: nothing is left to do.
+ */
+static bool glance(struct dr_run *run) {
+    if (dr_state_blocked(&run->state)) {
+        return false;
+    }
+    if (run->options->dry_run) {
+        dry_run(run);
+        return true;
+    }
+    next_step(run);
+    if (run->step.kind == DR_STEP_DONE || run->step.kind == DR_STEP_WAIT) { /* without a lease nobody waits */
+        return !do_step(run);
+    }
+    return lease_is_held(run);
+}
+
+static void work(struct dr_run *run) {
+    if (dr_state_blocked(&run->state)) {
+        describe_problems(run);
+        (void)refuse(run, DR_TICK_REFUSED, DR_REASON_MALFORMED);
+        return;
+    }
+    dr_run_observe(run);
+    if (run->options->dry_run) {
+        dry_run(run);
+    } else {
+        steps(run);
+    }
 }
 
 enum dr_tick_outcome dr_tick(const struct dr_ports *ports, const struct dr_config *cfg, const struct dr_tick_options *options,
@@ -185,21 +234,20 @@ enum dr_tick_outcome dr_tick(const struct dr_ports *ports, const struct dr_confi
     run.fence = 0;
     run.snap.seq = 0;
     int64_t now_ms = dr_run_now(&run);
-    dr_turn_init(&run.turn, options->request_id, now_ms);
-    run.plan->request_id = options->request_id;
-    run.plan->cluster = cfg->cluster;
-    run.plan->at_ms = now_ms;
+    begin(&run, now_ms);
+    const struct dr_store *store = &ports->store;
+    bool at_once = store->ops->request != NULL;
+    if (at_once) {
+        store->ops->request(store->self, cfg->cluster, dr_run_call_deadline(&run));
+        dr_run_observe(&run);
+    }
     if (load_state(&run)) {
-        if (dr_state_blocked(&run.state)) {
-            describe_problems(&run);
-            (void)refuse(&run, DR_TICK_REFUSED, DR_REASON_MALFORMED);
-        } else {
-            dr_run_observe(&run);
-            if (options->dry_run) {
-                dry_run(&run);
-            } else {
-                steps(&run);
-            }
+        if (!at_once) {
+            work(&run);
+        } else if (!glance(&run)) {
+            begin(&run, now_ms);
+            run.obs = options->later;
+            work(&run);
         }
         dr_run_finish(&run);
     }

@@ -24,6 +24,11 @@ struct dr_journal_query {
 };
 
 struct dr_store_ops {
+    /*
+     * Optional. Sends what the next load and the next inbox of this key ask for and waits for nothing, so that they go out beside other reads. Those then collect the
+     * answers; what nobody collects is dropped by the next request. The key must stay valid until then.
+     */
+    void (*request)(void *self, struct dr_str pk, int64_t deadline_ms);
     /* Consistent read. No item: success, ret->exists false. A body that cannot be decoded: DR_E_CORRUPT, the item is left as it is. */
     int (*load)(void *self, struct dr_arena *arena, struct dr_str pk, int64_t deadline_ms, struct dr_state *ret, struct dr_err *err);
     /*

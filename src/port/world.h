@@ -6,6 +6,7 @@
 #include "port/clock.h"
 #include "port/cluster.h"
 #include "port/compute.h"
+#include "port/events.h"
 #include "port/metrics.h"
 #include "port/notify.h"
 #include "port/store.h"
@@ -16,6 +17,7 @@ struct dr_ports {
     struct dr_cluster cluster;
     struct dr_compute compute;
     struct dr_store store;
+    struct dr_events events;
     struct dr_notify notify;
 };
 

@@ -539,3 +539,31 @@ void store_contract_handling_an_absent_event_is_no_error(const struct store_case
     CHECK_EQ_STR(read_inbox(&t, t.a), "i-1/warning@0");
     tear_down(&t);
 }
+
+/* ---- requests ---- */
+
+/* A request is for one load and one inbox of its key; whatever was requested, nothing older than the request comes back. */
+void store_contract_reads_that_were_requested_are_as_fresh_as_any(const struct store_case *kind) {
+    struct bench t;
+    set_up(&t, kind);
+    struct dr_state state = fresh("cluster", 1);
+    CHECK_EQ_INT(cas(&t, t.b, &state), DR_CAS_OK);
+    put_event(&t, t.b, "i-1", DR_EVENT_WARNING, 1);
+    for (int i = 0; i < 2; i++) {
+        if (t.a.ops->request != NULL) {
+            t.a.ops->request(t.a.self, DR_STR("cluster"), NO_DEADLINE);
+            t.a.ops->request(t.a.self, DR_STR("cluster"), NO_DEADLINE); /* the first is dropped */
+        }
+        CHECK_EQ_INT(load_of(&t, t.a, "other").revision, 0);
+        CHECK_EQ_INT(load_of(&t, t.a, "cluster").revision, 1 + i);
+        CHECK_EQ_STR(read_inbox(&t, t.a), i == 0 ? "i-1/warning@1" : "i-1/warning@1 i-2/warning@2");
+        state = load_of(&t, t.b, "cluster");
+        CHECK_EQ_INT(cas(&t, t.b, &state), DR_CAS_OK);
+        CHECK_EQ_INT(load_of(&t, t.a, "cluster").revision, 2 + i); /* collected already: this one asks anew */
+        put_event(&t, t.b, "i-2", DR_EVENT_WARNING, 2);
+    }
+    if (t.a.ops->request != NULL) {
+        t.a.ops->request(t.a.self, DR_STR("cluster"), NO_DEADLINE); /* never collected */
+    }
+    tear_down(&t);
+}

@@ -45,7 +45,8 @@ struct store_case {
     X(inbox_is_oldest_first)                                                                                                               \
     X(handled_event_stays_handled_when_repeated)                                                                                           \
     X(handled_events_expire_and_others_do_not)                                                                                             \
-    X(handling_an_absent_event_is_no_error)
+    X(handling_an_absent_event_is_no_error)                                                                                                \
+    X(reads_that_were_requested_are_as_fresh_as_any)
 
 #define STORE_CONTRACT_DECLARE(name) void store_contract_##name(const struct store_case *store);
 STORE_CONTRACT_TESTS(STORE_CONTRACT_DECLARE)

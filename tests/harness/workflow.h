@@ -27,4 +27,7 @@ void dr_trial_close(struct dr_trial *trial);
 /* Faults end, an hour and a half passes. NULL: all promises held and the world has settled; otherwise what is wrong, with the last lines of the trace, in `buf`. */
 const char *dr_trial_heal(struct dr_trial *trial, struct dr_buf *buf);
 
+/* From now on the store can be asked beside other reads, as DynamoDB is: a tick looks at the world before it has the item. */
+void dr_runner_read_at_once(struct dr_runner *runner);
+
 #endif

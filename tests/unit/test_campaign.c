@@ -15,11 +15,20 @@ static const enum dr_fault_kind strikes[] = {
 };
 #define STRIKE_N (sizeof(strikes) / sizeof(strikes[0]))
 
+static bool at_once; /* the store is asked beside other reads */
+
+static void open_trial(struct dr_trial *trial, const struct dr_workflow *workflow, const struct dr_fault *fault, size_t fault_n) {
+    dr_trial_open(trial, workflow, SEED, fault, fault_n);
+    if (at_once) {
+        dr_runner_read_at_once(&trial->runner);
+    }
+}
+
 static uint64_t count_calls(const struct dr_workflow *workflow) {
     struct dr_trial trial;
     struct dr_buf buf;
     dr_buf_init(&buf, 1 << 20);
-    dr_trial_open(&trial, workflow, SEED, NULL, 0);
+    open_trial(&trial, workflow, NULL, 0);
     (void)dr_runner_run(&trial.runner, dr_world_now(trial.world) + workflow->run_ms);
     uint64_t calls = dr_world_calls(trial.world);
     const char *wrong = dr_trial_heal(&trial, &buf);
@@ -36,7 +45,7 @@ static void strike(const struct dr_workflow *workflow, uint64_t call, enum dr_fa
     fault.call = call;
     fault.ms = 3 * DR_MINUTE_MS;
     struct dr_trial trial;
-    dr_trial_open(&trial, workflow, SEED, &fault, 1);
+    open_trial(&trial, workflow, &fault, 1);
     (void)dr_runner_run(&trial.runner, dr_world_now(trial.world) + workflow->run_ms);
     const char *wrong = dr_trial_heal(&trial, buf);
     if (wrong != NULL) {
@@ -69,6 +78,18 @@ TEST_TIMEOUT(campaign, join_failure_survives_every_fault_at_every_call, 300) { s
 TEST_TIMEOUT(campaign, force_clear_survives_every_fault_at_every_call, 300) { strike_everywhere(6); }
 TEST_TIMEOUT(campaign, lease_take_over_survives_every_fault_at_every_call, 300) { strike_everywhere(7); }
 
+static void strike_at_once(size_t index) {
+    at_once = true;
+    strike_everywhere(index);
+}
+
+TEST_TIMEOUT(campaign, scale_up_read_at_once_survives_every_fault_at_every_call, 300) { strike_at_once(0); }
+TEST_TIMEOUT(campaign, scale_down_read_at_once_survives_every_fault_at_every_call, 300) { strike_at_once(1); }
+TEST_TIMEOUT(campaign, replacement_read_at_once_survives_every_fault_at_every_call, 300) { strike_at_once(2); }
+TEST_TIMEOUT(campaign, rebalance_read_at_once_survives_every_fault_at_every_call, 300) { strike_at_once(3); }
+TEST_TIMEOUT(campaign, cancel_read_at_once_survives_every_fault_at_every_call, 300) { strike_at_once(4); }
+TEST_TIMEOUT(campaign, join_failure_read_at_once_survives_every_fault_at_every_call, 300) { strike_at_once(5); }
+
 /* ---- two processes ---- */
 
 static void run_second(void *self, const struct dr_call *call, bool after, int64_t arg) {
@@ -90,7 +111,7 @@ static void interleave(const struct dr_workflow *workflow, uint64_t call, enum d
     fault.limit = 1;
     fault.arg = stall_ms;
     struct dr_trial trial;
-    dr_trial_open(&trial, workflow, SEED, &fault, 1);
+    open_trial(&trial, workflow, &fault, 1);
     dr_world_hooks(trial.world)->interleave = run_second;
     (void)dr_runner_run(&trial.runner, dr_world_now(trial.world) + workflow->run_ms);
     const char *wrong = dr_trial_heal(&trial, buf);
@@ -126,3 +147,16 @@ TEST_TIMEOUT(campaign, cancel_survives_a_second_process_at_every_call, 300) { in
 TEST_TIMEOUT(campaign, join_failure_survives_a_second_process_at_every_call, 300) { interleave_everywhere(5); }
 TEST_TIMEOUT(campaign, force_clear_survives_a_second_process_at_every_call, 300) { interleave_everywhere(6); }
 TEST_TIMEOUT(campaign, lease_take_over_survives_a_second_process_at_every_call, 300) { interleave_everywhere(7); }
+
+static void interleave_at_once(size_t index) {
+    at_once = true;
+    interleave_everywhere(index);
+}
+
+TEST_TIMEOUT(campaign, scale_up_read_at_once_survives_a_second_process_at_every_call, 300) { interleave_at_once(0); }
+TEST_TIMEOUT(campaign, scale_down_read_at_once_survives_a_second_process_at_every_call, 300) { interleave_at_once(1); }
+TEST_TIMEOUT(campaign, replacement_read_at_once_survives_a_second_process_at_every_call, 300) { interleave_at_once(2); }
+TEST_TIMEOUT(campaign, rebalance_read_at_once_survives_a_second_process_at_every_call, 300) { interleave_at_once(3); }
+TEST_TIMEOUT(campaign, cancel_read_at_once_survives_a_second_process_at_every_call, 300) { interleave_at_once(4); }
+TEST_TIMEOUT(campaign, join_failure_read_at_once_survives_a_second_process_at_every_call, 300) { interleave_at_once(5); }
+TEST_TIMEOUT(campaign, lease_take_over_read_at_once_survives_a_second_process_at_every_call, 300) { interleave_at_once(7); }

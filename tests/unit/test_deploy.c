@@ -68,10 +68,18 @@ static size_t action_length(const char *text) {
 
 /* How the adapters name the action of a call: these come right before its text. */
 static bool names_a_call(const char *start, const char *quote) {
-    static const char *const before[] = {
-        ".action = ",       "dr_ec2_request(",        "perform(ec2, ",       "try_call(ec2, ", "dr_dynamodb_begin(&call, db, ",
-        "ask(db, &arena, ", ".action = parameter ? ", "\"GetParameter\" : ", "SUBNETS] = ",    "TEMPLATE] = ",
-        "TYPES] = "};
+    static const char *const before[] = {".action = ",
+                                         "dr_ec2_request(",
+                                         "perform(ec2, ",
+                                         "try_call(ec2, ",
+                                         "dr_dynamodb_begin(&call, db, ",
+                                         "dr_dynamodb_begin(call, db, ",
+                                         "ask(db, &arena, ",
+                                         ".action = parameter ? ",
+                                         "\"GetParameter\" : ",
+                                         "SUBNETS] = ",
+                                         "TEMPLATE] = ",
+                                         "TYPES] = "};
     for (size_t i = 0; i < sizeof(before) / sizeof(before[0]); i++) {
         size_t n = strlen(before[i]);
         if ((size_t)(quote - start) >= n && strncmp(quote - n, before[i], n) == 0) {

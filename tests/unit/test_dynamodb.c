@@ -1,4 +1,6 @@
 /* The DynamoDB store against a scripted server: what is sent, what answers mean. The contract itself runs on real servers (tests/contract/test_dynamodb.c). */
+#include <pthread.h>
+
 #include "adapter/dynamodb/dynamodb.h"
 #include "adapter/dynamodb/parse.h"
 #include "unit/aws_help.h"
@@ -14,8 +16,11 @@ struct bench {
 
 static bool serve(void *self, const struct dr_server_request *request) {
     struct bench *b = self;
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* reads that were requested come on two connections */
+    pthread_mutex_lock(&lock);
     dr_buf_put_str(&b->seen, request->body);
     dr_buf_putc(&b->seen, '\n');
+    pthread_mutex_unlock(&lock);
     return dr_server_script(&b->script, request);
 }
 
@@ -77,6 +82,25 @@ TEST(dynamodb, load_is_a_consistent_read) {
     CHECK_OK(load(&b, &state), b.w.err);
     CHECK(!state.exists);
     CHECK_EQ_STR(state.pk, "shop");
+    tear_down(&b);
+}
+
+TEST(dynamodb, requested_reads_are_sent_once_and_collected) {
+    struct bench b;
+    set_up(&b);
+    answer(&b, 200, "{\"Items\":[],\"Item\":{\"pk\":{\"S\":\"shop\"},\"revision\":{\"N\":\"9\"}}}"); /* good for either */
+    b.store.ops->request(b.store.self, DR_STR("shop"), soon(&b));
+    const struct dr_event *events;
+    size_t n = 1;
+    struct dr_state state;
+    CHECK_OK(b.store.ops->inbox(b.store.self, &b.w.arena, DR_STR("shop"), soon(&b), &events, &n, &b.w.err), b.w.err);
+    CHECK_OK(load(&b, &state), b.w.err);
+    CHECK_EQ_INT(state.revision, 9);
+    CHECK_EQ_INT(n, 0);
+    CHECK_EQ_INT(dr_server_requests(b.w.server), 2);
+    CHECK_OK(load(&b, &state), b.w.err);
+    CHECK_EQ_INT(dr_server_requests(b.w.server), 3);
+    b.store.ops->request(b.store.self, DR_STR("shop"), soon(&b)); /* and nobody collects it */
     tear_down(&b);
 }
 

@@ -104,3 +104,52 @@ TEST(observe, every_request_is_sent_before_the_first_answer_is_waited_for) {
     CHECK_EQ_INT(asked.cluster, 1);
     CHECK_EQ_INT(asked.metrics, 1);
 }
+
+/* ---- a queue ---- */
+
+static struct queue {
+    struct dr_store store;
+    struct dr_str pk;
+    int64_t now_ms;
+    struct dr_str id; /* of the machine that a warning comes for; empty: the queue does not answer */
+    int asked, told;
+} queue;
+
+static void queue_request(void *self) { ((struct queue *)self)->asked++; }
+
+static int queue_collect(void *self, int64_t deadline_ms, size_t *ret_n, struct dr_err *err) {
+    struct queue *q = self;
+    struct dr_event event = {q->id, DR_EVENT_WARNING, q->now_ms, false};
+    if (q->id.n == 0) {
+        return dr_fail(err, DR_E_UNAVAILABLE, "queue: no answer");
+    }
+    *ret_n = q->told++ == 0 ? 1 : 0;
+    return *ret_n == 0 ? 0 : q->store.ops->inbox_put(q->store.self, q->pk, &event, deadline_ms, err);
+}
+
+static const struct dr_events_ops queue_ops = {queue_request, queue_collect};
+
+static struct engine_world *with_queue(void) {
+    struct engine_world *e = ew_open(NULL, NULL);
+    ew_workers(e, 3);
+    struct dr_ports *ports = &e->runner.processes[0].ports;
+    queue = (struct queue){.store = ports->store, .pk = e->runner.cfg.cluster, .now_ms = dr_world_now(e->world)};
+    ports->events = (struct dr_events){&queue_ops, &queue};
+    return e;
+}
+
+TEST(observe, message_that_comes_while_a_tick_looks_is_served_by_it) {
+    struct engine_world *e = with_queue();
+    queue.id = dr_world_pick(e->world, DR_MARKET_SPOT, DR_STR_NONE, 0);
+    CHECK(ew_tick(e, 0));
+    CHECK(queue.asked > 0);
+    CHECK(dr_state_record(ew_item(e), queue.id) != NULL);
+    CHECK(dr_world_stats(e->world).launches > 0);
+}
+
+TEST(observe, queue_that_does_not_answer_is_told_and_the_tick_goes_on) {
+    struct engine_world *e = with_queue();
+    CHECK(ew_tick(e, 0));
+    CHECK_CONTAINS(ew_report(e, 0)->plan.unknown, "events: queue: no answer");
+    CHECK_EQ_INT(ew_report(e, 0)->outcome, DR_TICK_DONE);
+}

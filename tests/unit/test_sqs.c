@@ -342,6 +342,23 @@ TEST(sqs, drain_takes_batches_until_there_is_none) {
     tear_down(&b);
 }
 
+TEST(sqs, port_asks_without_waiting_at_the_queue_and_not_during_a_back_off) {
+    struct bench b;
+    set_up(&b);
+    answer(&b, 200, "{}");
+    answer(&b, 500, "");
+    struct dr_events events = dr_sqs_events(b.sqs);
+    for (int i = 0; i < 3; i++) {
+        size_t n = 1;
+        events.ops->request(events.self);
+        CHECK_EQ_INT(events.ops->collect(events.self, soon(&b), &n, &b.w.err), i == 1 ? -1 : 0);
+        CHECK_EQ_INT(n, 0);
+    }
+    CHECK_EQ_INT(dr_server_requests(b.w.server), 2);
+    CHECK(strstr(b.seen.p, "\"WaitTimeSeconds\":20") == NULL);
+    tear_down(&b);
+}
+
 TEST(sqs, options_that_cannot_work_are_refused) {
     struct bench b;
     set_up(&b);

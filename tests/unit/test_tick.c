@@ -1,5 +1,6 @@
 /* The tick as a whole: rules 5, 6 and 27, deadlines, refusals. */
 
+#include "harness/workflow.h"
 #include "unit/engine_world.h"
 
 static void cordon_as(struct engine_world *e, const char *owner) {
@@ -224,6 +225,80 @@ TEST(tick, plan_outlives_the_observations_that_a_long_tick_drops) {
 }
 
 /* ---- dry run ---- */
+
+/* ---- the item beside everything else ---- */
+
+static char order[64]; /* of the calls that were made: looks, loads, writes, effects */
+
+static void keep_order(struct engine_world *e, const struct dr_call *call) {
+    (void)e;
+    size_t n = strlen(order);
+    char word = call->name == DR_CALL_CLUSTER_OBSERVE  ? 'o'
+                : call->name == DR_CALL_STORE_LOAD     ? 'l'
+                : call->name == DR_CALL_STORE_CAS      ? 'w'
+                : call->name == DR_CALL_COMPUTE_LAUNCH ? 'e'
+                                                       : '\0';
+    if (n + 1 < sizeof(order)) {
+        order[n] = word;
+    }
+}
+
+static void tick_in_order(struct engine_world *e) {
+    memset(order, 0, sizeof(order));
+    e->on_call = keep_order;
+    CHECK(ew_tick(e, 0));
+}
+
+TEST(rule_6, quiet_tick_reads_the_item_beside_the_rest_and_looks_once) {
+    struct engine_world *e = ew_open(NULL, NULL);
+    ew_workers(e, 3);
+    dr_runner_read_at_once(&e->runner);
+    ew_signals(e, 50, 50);
+    tick_in_order(e);
+    CHECK_EQ_CSTR(order, "olw"); /* its clocks */
+    tick_in_order(e);
+    CHECK_EQ_CSTR(order, "ol");
+    CHECK_EQ_INT(ew_report(e, 0)->outcome, DR_TICK_DONE);
+}
+
+TEST(rule_5, tick_with_something_to_do_looks_again_after_the_item) {
+    struct engine_world *e = ew_hot(NULL, NULL);
+    dr_runner_read_at_once(&e->runner);
+    tick_in_order(e);
+    CHECK(dr_str_starts(dr_str_of(order), "olow"));
+    CHECK(strchr(order, 'e') != NULL);
+}
+
+/* The need is gone when the item has come. */
+static void load_goes(struct engine_world *e, const struct dr_call *call) {
+    keep_order(e, call);
+    if (call->name == DR_CALL_STORE_LOAD) {
+        ew_signals(e, 50, 50);
+    }
+}
+
+TEST(rule_5, what_was_seen_before_the_item_starts_nothing) {
+    struct engine_world *e = ew_hot(NULL, NULL);
+    dr_runner_read_at_once(&e->runner);
+    memset(order, 0, sizeof(order));
+    e->on_call = load_goes;
+    CHECK(ew_tick(e, 0));
+    CHECK(dr_str_starts(dr_str_of(order), "olo"));
+    CHECK_EQ_INT(ew_effects(e), 0);
+    CHECK_EQ_INT(ew_report(e, 0)->outcome, DR_TICK_DONE);
+}
+
+TEST(rule_5, standby_looks_once) {
+    struct engine_world *e = ew_idle(NULL, NULL, 4);
+    dr_runner_read_at_once(&e->runner);
+    struct dr_state item = ew_copy(e);
+    item.lease_owner = DR_STR("somebody");
+    item.lease_until_epoch = dr_world_now(e->world) / 1000 + 60;
+    dr_world_put_item(e->world, &item);
+    tick_in_order(e);
+    CHECK_EQ_CSTR(order, "ol");
+    CHECK_EQ_INT(ew_report(e, 0)->outcome, DR_TICK_LEASE);
+}
 
 TEST(dry_run, says_what_it_would_do_and_changes_nothing) {
     struct engine_world *e = ew_hot(NULL, NULL);

@@ -26,10 +26,10 @@ static int explain(struct dr_dynamodb_call *call, struct dr_err *err) {
     return -1;
 }
 
-int dr_dynamodb_run(struct dr_dynamodb_call *call, int64_t deadline_ms, struct dr_err *err) {
+void dr_dynamodb_send(struct dr_dynamodb_call *call, int64_t deadline_ms) {
     dr_jsonw_end(&call->w);
     if (call->body.truncated) {
-        return dr_fail(err, DR_E_LIMIT, "dynamodb %s: a request of more than %d bytes", call->action, MAX_REQUEST);
+        return;
     }
     struct dr_aws_request request = {
         .service = &service,
@@ -41,7 +41,18 @@ int dr_dynamodb_run(struct dr_dynamodb_call *call, int64_t deadline_ms, struct d
         .max_body = MAX_REPLY,
     };
     call->sent = dr_aws_start(call->db->o.aws, &request);
+}
+
+int dr_dynamodb_wait(struct dr_dynamodb_call *call, struct dr_err *err) {
+    if (call->sent == NULL) {
+        return dr_fail(err, DR_E_LIMIT, "dynamodb %s: a request of more than %d bytes", call->action, MAX_REQUEST);
+    }
     return dr_aws_wait(call->db->o.aws, call->sent, &call->reply, err) < 0 ? explain(call, err) : 0;
+}
+
+int dr_dynamodb_run(struct dr_dynamodb_call *call, int64_t deadline_ms, struct dr_err *err) {
+    dr_dynamodb_send(call, deadline_ms);
+    return dr_dynamodb_wait(call, err);
 }
 
 void dr_dynamodb_end(struct dr_dynamodb_call *call) {
@@ -129,8 +140,21 @@ static void keep(struct dr_dynamodb *db, struct dr_dynamodb_rows *rows, size_t f
     rows->n = kept;
 }
 
-int dr_dynamodb_query(struct dr_dynamodb *db, struct dr_arena *arena, const struct dr_dynamodb_range *range, int64_t deadline_ms,
-                      struct dr_dynamodb_rows *ret, struct dr_err *err) {
+static void send_page(struct dr_dynamodb *db, const struct dr_dynamodb_range *range, const struct dr_dynamodb_rows *before,
+                      struct dr_dynamodb_call *call, int64_t deadline_ms) {
+    dr_dynamodb_begin(call, db, "Query", db->o.logs_table);
+    put_query(&call->w, range, range->limit - before->n, before->next);
+    dr_dynamodb_send(call, deadline_ms);
+}
+
+void dr_dynamodb_query_send(struct dr_dynamodb *db, const struct dr_dynamodb_range *range, struct dr_dynamodb_call *call,
+                            int64_t deadline_ms) {
+    const struct dr_dynamodb_rows none = {NULL, 0, 0, DR_STR_NONE};
+    send_page(db, range, &none, call, deadline_ms);
+}
+
+int dr_dynamodb_query(struct dr_dynamodb *db, struct dr_arena *arena, const struct dr_dynamodb_range *range, struct dr_dynamodb_call *ahead,
+                      int64_t deadline_ms, struct dr_dynamodb_rows *ret, struct dr_err *err) {
     struct dr_dynamodb_rows rows = {NULL, 0, 0, DR_STR_NONE};
     for (int page = 0; page == 0 || (rows.next.n > 0 && rows.n < range->limit); page++) {
         if (page == MAX_PAGES) {
@@ -138,9 +162,12 @@ int dr_dynamodb_query(struct dr_dynamodb *db, struct dr_arena *arena, const stru
         }
         struct dr_dynamodb_call call;
         size_t first = rows.n;
-        dr_dynamodb_begin(&call, db, "Query", db->o.logs_table);
-        put_query(&call.w, range, range->limit - rows.n, rows.next);
-        int result = dr_dynamodb_run(&call, deadline_ms, err);
+        if (page == 0 && ahead != NULL) {
+            call = *ahead;
+        } else {
+            send_page(db, range, &rows, &call, deadline_ms);
+        }
+        int result = dr_dynamodb_wait(&call, err);
         if (result == 0) {
             result = dr_dynamodb_parse_rows(arena, call.reply, &rows, err);
         }

@@ -7,29 +7,41 @@
 #include "adapter/dynamodb/parse.h"
 #include "base/json_write.h"
 
-struct dr_dynamodb {
-    struct dr_dynamodb_options o;
-};
-
-/* One call: the body is written between begin and run. */
+/* One call: the body is written between begin and send. */
 struct dr_dynamodb_call {
     struct dr_dynamodb *db;
     const char *action;
     struct dr_str table;
-    bool counted; /* set before run: every sending counts in dr_aws_tries */
+    bool counted; /* set before send: every sending counts in dr_aws_tries */
     struct dr_buf body;
     struct dr_jsonw w;
-    struct dr_aws_call *sent; /* after run */
-    struct dr_str reply;      /* after a successful run, until end */
+    struct dr_aws_call *sent; /* after send; NULL: the body is too large */
+    struct dr_str reply;      /* after a successful wait, until end */
 };
+
+/* Reads that were sent ahead of their time, for one key. */
+enum dr_dynamodb_ahead { DR_DYNAMODB_ITEM, DR_DYNAMODB_INBOX, DR_DYNAMODB_AHEAD_N };
+
+struct dr_dynamodb {
+    struct dr_dynamodb_options o;
+    struct dr_str ahead_pk;
+    struct dr_dynamodb_call ahead[DR_DYNAMODB_AHEAD_N];
+    bool is_ahead[DR_DYNAMODB_AHEAD_N];
+};
+
+/* True: this read is under way, and now the caller's to wait for and to end. */
+bool dr_dynamodb_take_ahead(struct dr_dynamodb *db, enum dr_dynamodb_ahead which, struct dr_str pk, struct dr_dynamodb_call *ret);
 
 /* Opens the body's object and names the table. */
 void dr_dynamodb_begin(struct dr_dynamodb_call *call, struct dr_dynamodb *db, const char *action, struct dr_str table);
+/* Closes the object and sends it; dr_dynamodb_wait tells what came of it. */
+void dr_dynamodb_send(struct dr_dynamodb_call *call, int64_t deadline_ms);
 /*
- * Closes the object, sends and waits. All our calls may be repeated. CONFLICT only for a condition that failed; a conflict with a transaction is THROTTLED, as it
+ * All our calls may be repeated. CONFLICT only for a condition that failed; a conflict with a transaction is THROTTLED, as it
  * passes. NOT_FOUND: there is no such table.
  */
-int dr_dynamodb_run(struct dr_dynamodb_call *call, int64_t deadline_ms, struct dr_err *err);
+int dr_dynamodb_wait(struct dr_dynamodb_call *call, struct dr_err *err);
+int dr_dynamodb_run(struct dr_dynamodb_call *call, int64_t deadline_ms, struct dr_err *err); /* both */
 void dr_dynamodb_end(struct dr_dynamodb_call *call);
 /* run and end for a write of which only the success matters. `ret_refused` (may be NULL): its condition failed, which then is no error. */
 int dr_dynamodb_write(struct dr_dynamodb_call *call, int64_t deadline_ms, bool *ret_refused, struct dr_err *err);
@@ -47,8 +59,12 @@ struct dr_dynamodb_range {
     bool newest_first;
     size_t limit;
 };
-int dr_dynamodb_query(struct dr_dynamodb *db, struct dr_arena *arena, const struct dr_dynamodb_range *range, int64_t deadline_ms,
-                      struct dr_dynamodb_rows *ret, struct dr_err *err);
+/* Sends the first page ahead of its time. */
+void dr_dynamodb_query_send(struct dr_dynamodb *db, const struct dr_dynamodb_range *range, struct dr_dynamodb_call *call,
+                            int64_t deadline_ms);
+/* `ahead`: the first page where it was sent already, ended here; NULL: it was not. */
+int dr_dynamodb_query(struct dr_dynamodb *db, struct dr_arena *arena, const struct dr_dynamodb_range *range, struct dr_dynamodb_call *ahead,
+                      int64_t deadline_ms, struct dr_dynamodb_rows *ret, struct dr_err *err);
 
 /* The journal's half of the port. */
 int dr_dynamodb_journal_put(void *self, struct dr_str pk, const struct dr_journal_row *row, int64_t expire_ms, int64_t deadline_ms,

@@ -98,7 +98,7 @@ int dr_dynamodb_journal_read(void *self, struct dr_arena *arena, struct dr_str p
         .limit = query->limit == 0 ? DEFAULT_ROWS : query->limit,
     };
     struct dr_dynamodb_rows rows;
-    if (dr_dynamodb_query(db, arena, &range, deadline_ms, &rows, err) < 0) {
+    if (dr_dynamodb_query(db, arena, &range, NULL, deadline_ms, &rows, err) < 0) {
         return -1;
     }
     struct dr_journal_row *list = dr_arena_try(arena, rows.n, sizeof(*list));

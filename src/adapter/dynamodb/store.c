@@ -34,7 +34,32 @@ struct dr_dynamodb *dr_dynamodb_new(const struct dr_dynamodb_options *options, s
     return db;
 }
 
-void dr_dynamodb_free(struct dr_dynamodb *db) { free(db); }
+/* ---- reads ahead of their time ---- */
+
+bool dr_dynamodb_take_ahead(struct dr_dynamodb *db, enum dr_dynamodb_ahead which, struct dr_str pk, struct dr_dynamodb_call *ret) {
+    if (!db->is_ahead[which] || !dr_str_eq(db->ahead_pk, pk)) {
+        return false;
+    }
+    db->is_ahead[which] = false;
+    *ret = db->ahead[which];
+    return true;
+}
+
+static void drop_ahead(struct dr_dynamodb *db) {
+    for (int i = 0; i < DR_DYNAMODB_AHEAD_N; i++) {
+        if (db->is_ahead[i]) {
+            dr_dynamodb_end(&db->ahead[i]);
+            db->is_ahead[i] = false;
+        }
+    }
+}
+
+void dr_dynamodb_free(struct dr_dynamodb *db) {
+    if (db != NULL) {
+        drop_ahead(db);
+        free(db);
+    }
+}
 
 /* ---- the item ---- */
 
@@ -54,17 +79,24 @@ static int decode(struct dr_dynamodb *db, struct dr_arena *arena, struct dr_str 
     return 0;
 }
 
+static void send_load(struct dr_dynamodb *db, struct dr_str pk, struct dr_dynamodb_call *call, int64_t deadline_ms) {
+    dr_dynamodb_begin(call, db, "GetItem", db->o.state_table);
+    dr_jsonw_key(&call->w, "Key");
+    dr_jsonw_object(&call->w);
+    dr_dynamodb_put_s(&call->w, "pk", pk);
+    dr_jsonw_end(&call->w);
+    dr_jsonw_kv_bool(&call->w, "ConsistentRead", true);
+    dr_dynamodb_send(call, deadline_ms);
+}
+
 static int load(void *self, struct dr_arena *arena, struct dr_str pk, int64_t deadline_ms, struct dr_state *ret, struct dr_err *err) {
     struct dr_dynamodb *db = self;
     struct dr_dynamodb_call call;
-    dr_dynamodb_begin(&call, db, "GetItem", db->o.state_table);
-    dr_jsonw_key(&call.w, "Key");
-    dr_jsonw_object(&call.w);
-    dr_dynamodb_put_s(&call.w, "pk", pk);
-    dr_jsonw_end(&call.w);
-    dr_jsonw_kv_bool(&call.w, "ConsistentRead", true);
+    if (!dr_dynamodb_take_ahead(db, DR_DYNAMODB_ITEM, pk, &call)) {
+        send_load(db, pk, &call, deadline_ms);
+    }
     struct dr_str item = DR_STR_NONE;
-    int result = dr_dynamodb_run(&call, deadline_ms, err);
+    int result = dr_dynamodb_wait(&call, err);
     if (result == 0) {
         result = dr_dynamodb_parse_item(call.reply, &item, err);
     }
@@ -173,12 +205,29 @@ static int by_need(const void *left, const void *right) {
     return a->handled != b->handled ? (int)a->handled - (int)b->handled : by_time(left, right);
 }
 
+static void request(void *self, struct dr_str pk, int64_t deadline_ms) {
+    struct dr_dynamodb *db = self;
+    struct dr_arena arena;
+    drop_ahead(db);
+    dr_arena_init(&arena, 0);
+    struct dr_dynamodb_range range = {.pk = inbox_pk(&arena, pk), .limit = MAX_INBOX_READ};
+    db->ahead_pk = pk;
+    send_load(db, pk, &db->ahead[DR_DYNAMODB_ITEM], deadline_ms);
+    dr_dynamodb_query_send(db, &range, &db->ahead[DR_DYNAMODB_INBOX], deadline_ms);
+    for (int i = 0; i < DR_DYNAMODB_AHEAD_N; i++) {
+        db->is_ahead[i] = true;
+    }
+    dr_arena_deinit(&arena);
+}
+
 static int inbox(void *self, struct dr_arena *arena, struct dr_str pk, int64_t deadline_ms, const struct dr_event **ret, size_t *ret_n,
                  struct dr_err *err) {
     struct dr_dynamodb *db = self;
     struct dr_dynamodb_range range = {.pk = inbox_pk(arena, pk), .limit = MAX_INBOX_READ};
     struct dr_dynamodb_rows rows;
-    if (dr_dynamodb_query(db, arena, &range, deadline_ms, &rows, err) < 0) {
+    struct dr_dynamodb_call ahead;
+    bool is_ahead = dr_dynamodb_take_ahead(db, DR_DYNAMODB_INBOX, pk, &ahead);
+    if (dr_dynamodb_query(db, arena, &range, is_ahead ? &ahead : NULL, deadline_ms, &rows, err) < 0) {
         return -1;
     }
     struct dr_event *events = dr_arena_try(arena, rows.n, sizeof(*events));
@@ -266,6 +315,7 @@ static int inbox_handle(void *self, struct dr_str pk, struct dr_str instance_id,
 }
 
 static const struct dr_store_ops ops = {
+    .request = request,
     .load = load,
     .cas = cas,
     .inbox = inbox,

@@ -261,6 +261,25 @@ int dr_sqs_drain(struct dr_sqs *sqs, int64_t deadline_ms, size_t *ret_n, struct 
     return 0;
 }
 
+static void events_request(void *self) {
+    struct dr_sqs *sqs = self;
+    int64_t now_ms = now_of(sqs);
+    if (sqs->poll == NULL && now_ms >= sqs->not_before_ms) {
+        sqs->poll = send_poll(sqs, 0, now_ms + POLL_SLACK_MS);
+    }
+}
+
+static int events_collect(void *self, int64_t deadline_ms, size_t *ret_n, struct dr_err *err) {
+    struct dr_sqs *sqs = self;
+    *ret_n = 0;
+    return sqs->poll == NULL ? 0 : dr_sqs_drain(sqs, deadline_ms, ret_n, err);
+}
+
+struct dr_events dr_sqs_events(struct dr_sqs *sqs) {
+    static const struct dr_events_ops ops = {events_request, events_collect};
+    return (struct dr_events){&ops, sqs};
+}
+
 struct dr_sqs_stats dr_sqs_stats(const struct dr_sqs *sqs) {
     return sqs->stats;
 }

@@ -12,13 +12,14 @@
  *         dr_http_poll(http, dr_sqs_wait_ms(sqs), fd);       (or less, for its own timer)
  *         if (dr_sqs_ready(sqs)) { dr_sqs_take(sqs, deadline, &n, &err); if (n > 0) tick; }
  *     }
- * A process of one tick calls dr_sqs_drain.
+ * A process of one tick gives the port to its engine instead: what is there is asked for beside the other reads.
  *
  * A message that cannot be understood stays in the queue until it was received `max_receives` times, in case a newer program knows better; then it is told to `log` and
  * deleted. One that is none of our business (other sources, other kinds) is deleted at once.
  */
 
 #include "adapter/aws/aws.h"
+#include "port/events.h"
 #include "port/store.h"
 
 struct dr_sqs;
@@ -55,6 +56,7 @@ int64_t dr_sqs_wait_ms(const struct dr_sqs *sqs);
 int dr_sqs_take(struct dr_sqs *sqs, int64_t deadline_ms, size_t *ret_n, struct dr_err *err);
 
 /* Everything that is in the queue now, at most 1,000 messages, without waiting for more. */
+struct dr_events dr_sqs_events(struct dr_sqs *sqs);
 int dr_sqs_drain(struct dr_sqs *sqs, int64_t deadline_ms, size_t *ret_n, struct dr_err *err);
 
 struct dr_sqs_stats {
