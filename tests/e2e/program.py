@@ -10,11 +10,12 @@ import threading
 import time
 
 MEASURE = """
-import os, sys
+import os, sys, time
 null = os.open(os.devnull, os.O_RDWR)
+begun = time.monotonic()
 pid = os.posix_spawn(sys.argv[1], sys.argv[1:], os.environ, file_actions=[(os.POSIX_SPAWN_DUP2, null, fd) for fd in range(3)])
 _, status, usage = os.wait4(pid, 0)
-print(os.waitstatus_to_exitcode(status), usage.ru_utime + usage.ru_stime, usage.ru_maxrss)
+print(os.waitstatus_to_exitcode(status), usage.ru_utime + usage.ru_stime, usage.ru_maxrss, time.monotonic() - begun)
 """
 DONE, FAILED, USAGE, REFUSED = 0, 1, 2, 3
 
@@ -135,12 +136,11 @@ class Program:
 
     def measured(self, *arguments):
         """Runs a command and returns (exit code, seconds of processor time, peak memory in bytes, seconds)."""
-        begun = time.monotonic()
         # A small process starts it: after exec the kernel still counts the memory of the one that it was forked from.
         done = subprocess.run([sys.executable, "-IS", "-c", MEASURE, *self.command(*arguments)], capture_output=True, text=True,
                               env=self.environment, timeout=90)
-        code, cpu, memory = done.stdout.split()
-        return int(code), float(cpu), int(memory) * 1024, time.monotonic() - begun
+        code, cpu, memory, seconds = done.stdout.split()
+        return int(code), float(cpu), int(memory) * 1024, float(seconds)
 
     def kill_running(self):
         """kill -9 of every command that runs now; for gates."""

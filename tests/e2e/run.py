@@ -4,10 +4,14 @@
 Tests wait more than they work, so --jobs of them (2) run side by side, each on a stack of its own: DIR, DIR-2, ... A stack that
 runs is used and left up, otherwise one is started and ended afterwards. With --all the stack's tests of itself run too. A
 skip counts as a failure where CI is set in the environment.
+
+These tests run in real time. What fails is run once more at the end, with the machine to itself; what then passes is named
+in the last lines and counts as passed.
 """
 
 import argparse
 import collections
+import contextlib
 import fnmatch
 import json
 import os
@@ -105,24 +109,34 @@ def work(units):
 
 
 class Tally:
+    """Results by unit; a second try takes the place of the first."""
+
     def __init__(self):
         self.lock = threading.Lock()
-        self.passed = self.failed = self.skipped = 0
+        self.units, self.again = {}, []
 
-    def add(self, fact):
+    def begin(self, unit):
         with self.lock:
+            self.units[unit] = collections.Counter()
+
+    def count(self, word):
+        return sum(counts[word] for counts in self.units.values())
+
+    def failed_units(self):
+        return [unit for unit, counts in self.units.items() if counts["failed"]]
+
+    def add(self, unit, fact):
+        with self.lock:
+            self.units[unit][fact["word"]] += 1
             if fact["word"] == "failed":
-                self.failed += 1
                 return
-            self.passed += fact["word"] == "ok"
-            self.skipped += fact["word"] == "SKIP"
             text = f": {fact['text']}" if fact["word"] == "SKIP" else f"\n{fact['text']}" if fact["text"] else ""
             print(f"{fact['word']:<5} {fact['name']} ({fact['seconds']:.1f} s){text}", flush=True)
 
-    def fail(self, text):
+    def fail(self, unit, text):
         with self.lock:
-            self.failed += 1
-            print(f"FAIL  {text}", flush=True)
+            self.units.setdefault(unit, collections.Counter())["failed"] += 1
+            print(f"FAIL  {unit}: {text}", flush=True)
 
 
 class Worker:
@@ -130,13 +144,16 @@ class Worker:
 
     def __init__(self, directory, arguments, tally):
         from client.stack import run_program
-        self.run_program, self.dir, self.tally = run_program, directory, tally
+        self.run_program, self.dir, self.tally, self.arguments = run_program, directory, tally, arguments
         said = run_program("up", "--dir", directory).strip()
         self.found_up = "is already up" in said
         with tally.lock:
             print(said.splitlines()[0], flush=True)
-        self.process = subprocess.Popen([sys.executable, str(HERE / "run.py"), "--worker", *arguments], text=True, bufsize=1,
-                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=dict(os.environ, STACK_DIR=directory))
+        self.start()
+
+    def start(self):
+        self.process = subprocess.Popen([sys.executable, str(HERE / "run.py"), "--worker", *self.arguments], text=True, bufsize=1,
+                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=dict(os.environ, STACK_DIR=self.dir))
 
     def serve(self, queue):
         while True:
@@ -144,18 +161,18 @@ class Worker:
                 unit = queue.popleft()
             except IndexError:
                 return
-            try:
+            self.tally.begin(unit)
+            if self.process.poll() is not None:
+                self.start()
+            with contextlib.suppress(BrokenPipeError):  # then nothing comes back either
                 self.process.stdin.write(unit + "\n")
-            except BrokenPipeError:
-                return
             for line in self.process.stdout:
                 fact = json.loads(line)
                 if fact["word"] == "end":
                     break
-                self.tally.add(fact)
+                self.tally.add(unit, fact)
             else:
-                self.tally.fail(f"{unit}: the process that ran it ended with {self.process.wait()}")
-                return
+                self.tally.fail(unit, f"the process that ran it ended with {self.process.wait()}")
 
     def end(self, keep):
         self.process.stdin.close()
@@ -179,11 +196,15 @@ def run(chosen, args, arguments):
             thread.start()
         for thread in threads:
             thread.join()
+        tally.again = tally.failed_units()
+        if tally.again:
+            print(f"once more: {', '.join(tally.again)}", flush=True)
+            workers[0].serve(collections.deque(tally.again))
     finally:
         for worker in workers:
             worker.end(args.keep)
     for name in queue:
-        tally.fail(f"{name}: nobody was left to run it")
+        tally.fail(name, "nobody was left to run it")
     return tally
 
 
@@ -215,12 +236,15 @@ def main():
     arguments = ["--program", args.program, *(["--all"] if args.all else []), *args.patterns]
     tally = run(chosen, args, arguments)
     strict = bool(os.environ.get("CI"))
-    if tally.skipped:
-        print(f"{tally.skipped} skipped{', which counts as failed here' if strict else ''}")
-    failed = tally.failed + (tally.skipped if strict else 0)
+    passed, failed, skipped = (tally.count(word) for word in ("ok", "failed", "SKIP"))
+    if skipped:
+        print(f"{skipped} skipped{', which counts as failed here' if strict else ''}")
+        failed += skipped if strict else 0
+    for unit in tally.again:
+        print(f"{unit}: {'failed twice' if unit in tally.failed_units() else 'passed at the second try'}")
     print(f"{time.monotonic() - begun:.0f} s")
-    print(f"{tally.passed} passed, {failed} failed")
-    return 1 if failed or not tally.passed else 0
+    print(f"{passed} passed, {failed} failed")
+    return 1 if failed or not passed else 0
 
 
 if __name__ == "__main__":

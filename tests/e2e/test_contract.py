@@ -118,4 +118,10 @@ class Contract(EndToEnd):
         self.settings(auth={"enforce": False})
         self.suite("store_dynamodb", {**self.environment(), "DROVER_TEST_DYNAMODB": self.stack.env["AWS_ENDPOINT_URL"]}, 20)
 
+    def test_compute_keeps_its_contract_on_an_account_of_its_own(self):
+        self.settings(auth={"enforce": False})
+        self.suite("compute_ec2", {"DROVER_TEST_AWS": self.stack.env["AWS_ENDPOINT_URL"]}, 10)
 
+    def test_queue_and_secrets_keep_their_contract(self):
+        self.settings(auth={"enforce": False})
+        self.suite("aws_events", {"DROVER_TEST_AWS": self.stack.env["AWS_ENDPOINT_URL"]}, 5)
