@@ -92,9 +92,6 @@ static void after_tick(void *self, const struct dr_tick_report *report) {
         give_up("not idle", dr_buf_str(&text));
     }
     idle->writes += report->writes;
-    if (idle->daemon.tick_n == WARM) {
-        idle->warm = take_sample(idle);
-    }
 }
 
 static void put_figures(const struct idle *idle) {
@@ -128,6 +125,9 @@ static unsigned look_at_watch(struct idle *idle) {
 static unsigned wait_for_it(void *self, int64_t until_ms) {
     struct idle *idle = self;
     unsigned seen = 0;
+    if (idle->daemon.tick_n == WARM && idle->warm.resident_kib == 0) {
+        idle->warm = take_sample(idle);
+    }
     if (idle->daemon.tick_n == TICKS) {
         return DR_WAKE_STOP;
     }
