@@ -123,7 +123,8 @@ static int fail_unknown(struct dr_app *app, const struct dr_state_file *file, co
         dr_buf_fmt(&hint, "%s%.*s", i == 0 ? "; the last ones are " : ", ", DR_FMT(story->others.v[i]));
     }
     if (strcmp(subject->kind, "pod") == 0) {
-        dr_buf_puts(&hint, "; records name the pod that waited longest and pods that kept a worker from being removed");
+        dr_buf_puts(&hint, "; records name pods that waited while something was decided (the first 100), that were evicted, or that kept a "
+                           "worker from being removed");
     }
     int code = dr_app_fail(app, DR_EXIT_FAILED, "%s: nothing is recorded about %s %s%.*s", file->path, subject->kind, subject->name,
                            DR_FMT(dr_buf_str(&hint)));

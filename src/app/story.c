@@ -273,17 +273,24 @@ static bool is_pod(const struct dr_pod *pod, struct dr_str ns, struct dr_str nam
     return pod != NULL && dr_str_eq(pod->ns, ns) && dr_str_eq(pod->name, name);
 }
 
+static void pod_waits(struct dr_story *story, const struct dr_plan *plan, const struct dr_waiting *waiting, struct dr_buf *text) {
+    dr_buf_puts(text, "waited");
+    if (waiting->since_ms > 0) {
+        dr_buf_puts(text, " for ");
+        dr_time_put_span(text, plan->at_ms - waiting->since_ms);
+    }
+    dr_buf_fmt(text, ", %s (%lld pods waited, a new worker would help %lld); decision: ",
+               waiting->helpable ? "a new worker would help it" : "no new worker would help it", (long long)plan->pending.waiting,
+               (long long)plan->pending.helpable);
+    dr_plan_text(plan, text);
+    add(story, plan, plan->at_ms, text);
+}
+
 static void pod_row(struct dr_story *story, const struct dr_plan *plan, struct dr_str ns, struct dr_str name, struct dr_buf *text) {
-    if (is_pod(plan->pending.oldest, ns, name)) {
-        dr_buf_puts(text, "waited longest of all");
-        if (plan->pending.since_ms > 0) {
-            dr_buf_puts(text, ", for ");
-            dr_time_put_span(text, plan->at_ms - plan->pending.since_ms);
+    for (size_t i = 0; i < plan->pending.pod_n; i++) {
+        if (is_pod(plan->pending.pods[i].pod, ns, name)) {
+            pod_waits(story, plan, &plan->pending.pods[i], text);
         }
-        dr_buf_fmt(text, " (%lld pods wait, a new worker would help %lld); decision: ", (long long)plan->pending.waiting,
-                   (long long)plan->pending.helpable);
-        dr_plan_text(plan, text);
-        add(story, plan, plan->at_ms, text);
     }
     for (size_t i = 0; i < plan->decision.victims.all_n; i++) {
         const struct dr_candidate *candidate = &plan->decision.victims.all[i];

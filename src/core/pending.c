@@ -112,7 +112,10 @@ static void collect_helpable(struct work *w) {
     const struct dr_pod_spec *last = NULL;
     const struct dr_pod *oldest = NULL;
     bool helps = false;
+    size_t listed = (size_t)dr_min_i64(w->ret->waiting, DR_WAITING_LISTED);
+    struct dr_waiting *list = DR_NEW_N(w->arena, struct dr_waiting, listed);
     w->pods = DR_NEW_N(w->arena, const struct dr_pod *, (size_t)w->ret->waiting);
+    w->ret->pods = list;
     for (size_t i = 0; i < snap->pod_n; i++) {
         const struct dr_pod *pod = &snap->pods[i];
         if (!waits(pod) || is_successor(w->state, pod)) {
@@ -122,6 +125,9 @@ static void collect_helpable(struct work *w) {
             struct dr_room bin;
             last = pod->spec;
             helps = new_bin(w, pod->spec, &bin);
+        }
+        if (w->ret->pod_n < listed) {
+            list[w->ret->pod_n++] = (struct dr_waiting){pod, pod->unschedulable_since_ms, helps};
         }
         if (helps) {
             w->pods[w->pod_n++] = pod;

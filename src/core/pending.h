@@ -18,6 +18,14 @@ struct dr_need {
     struct dr_str zone; /* empty: any zone of the pool does */
 };
 
+/* One that waits, for people who ask about it. */
+struct dr_waiting {
+    const struct dr_pod *pod;
+    int64_t since_ms; /* PodScheduled transition; 0: it does not say */
+    bool helpable;
+};
+#define DR_WAITING_LISTED 100 /* a ceiling, for records are kept for days */
+
 /* The pods that wait and that a new worker would help, after the room on ready and joining workers is filled. */
 struct dr_pending {
     bool known;        /* nothing waits, or pods, instances, nodes and the pool are known */
@@ -27,13 +35,15 @@ struct dr_pending {
     int64_t helpable; /* of these, those that a new worker could run */
     int64_t
         remainder; /* of these, those that do not fit on what is there or joining: what asks for workers. All pods with rules that are not modelled count as one in it, or none */
-    int64_t successors;          /* Unschedulable pods that our own drain evicted: no pressure (rule 19) */
-    int64_t successor_since_ms;  /* oldest of these; 0: none */
-    int64_t since_ms;            /* oldest PodScheduled transition among the helpable; 0: none */
-    bool unmodelled_only;        /* every remaining pod has a rule that we do not model: one worker once, not a fleet */
-    int64_t workers_needed;      /* new workers that the remainder packs on (fit sizing), maximum + 1 at most */
-    const struct dr_need *needs; /* one for each of workers_needed, in the order in which they should be launched */
-    struct dr_need next;         /* what the next index that is asked for but not placed yet must be; empty: anything will do */
+    int64_t successors;            /* Unschedulable pods that our own drain evicted: no pressure (rule 19) */
+    int64_t successor_since_ms;    /* oldest of these; 0: none */
+    int64_t since_ms;              /* oldest PodScheduled transition among the helpable; 0: none */
+    bool unmodelled_only;          /* every remaining pod has a rule that we do not model: one worker once, not a fleet */
+    int64_t workers_needed;        /* new workers that the remainder packs on (fit sizing), maximum + 1 at most */
+    const struct dr_need *needs;   /* one for each of workers_needed, in the order in which they should be launched */
+    struct dr_need next;           /* what the next index that is asked for but not placed yet must be; empty: anything will do */
+    const struct dr_waiting *pods; /* the first of those that wait, in the order of the snapshot */
+    size_t pod_n;
     const struct dr_pod *oldest; /* for the reason: the oldest helpable pod; none helpable: the oldest that waits */
 };
 

@@ -126,7 +126,7 @@ void dr_plan_explain(const struct dr_plan *plan, struct dr_buf *buf);
  *   pressure, idle ("yes", "no", "unknown"), idleMs?
  *   workers {known, count, live, planned, held, minimum, maximum}
  *   up, down: [{rule, kind ("signal", "pending"), truth, spike?, compare, threshold, forMs?, readings?, ratio?, value?, heldMs?, streak?, why?}]
- *   pending {known, why?, waiting, helpable, remainder, successors?, sinceMs?, workersNeeded?, unmodelledOnly?, oldest? {namespace, name}}
+ *   pending {known, why?, waiting, helpable, remainder, successors?, sinceMs?, workersNeeded?, unmodelledOnly?, oldest? {namespace, name}, pods? [{namespace, name, sinceMs?, helpable?}]}
  *   victims? {chosen: [id], candidates: [{id, node?, zone, verdict, pod? {namespace, name}}]}
  *   deeds? [{at, what, target?, outcome?, rule?}]
  *   unknown?

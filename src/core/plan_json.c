@@ -98,6 +98,24 @@ static void put_rules(struct dr_jsonw *w, const char *key, const struct dr_rule_
     dr_jsonw_end(w);
 }
 
+static void put_waiting(struct dr_jsonw *w, const struct dr_pending *pending) {
+    if (pending->pod_n == 0) {
+        return;
+    }
+    dr_jsonw_key(w, "pods");
+    dr_jsonw_array(w);
+    for (size_t i = 0; i < pending->pod_n; i++) {
+        const struct dr_waiting *waiting = &pending->pods[i];
+        dr_jsonw_object(w);
+        dr_jsonw_kv_str(w, "namespace", waiting->pod->ns);
+        dr_jsonw_kv_str(w, "name", waiting->pod->name);
+        put_i64(w, "sinceMs", waiting->since_ms);
+        put_true(w, "helpable", waiting->helpable);
+        dr_jsonw_end(w);
+    }
+    dr_jsonw_end(w);
+}
+
 static void put_pending(struct dr_jsonw *w, const struct dr_pending *pending) {
     dr_jsonw_key(w, "pending");
     dr_jsonw_object(w);
@@ -111,6 +129,7 @@ static void put_pending(struct dr_jsonw *w, const struct dr_pending *pending) {
     put_i64(w, "workersNeeded", pending->workers_needed);
     put_true(w, "unmodelledOnly", pending->unmodelled_only);
     put_pod(w, "oldest", pending->oldest);
+    put_waiting(w, pending);
     dr_jsonw_end(w);
 }
 

@@ -50,6 +50,15 @@ static void keep_victims(struct dr_arena *arena, struct dr_victims *victims) {
     victims->chosen.v = chosen;
 }
 
+static void keep_waiting(struct dr_arena *arena, struct dr_pending *pending) {
+    struct dr_waiting *pods = DR_NEW_N(arena, struct dr_waiting, pending->pod_n);
+    for (size_t i = 0; i < pending->pod_n; i++) {
+        pods[i] = pending->pods[i];
+        pods[i].pod = keep_pod(arena, pending->pods[i].pod);
+    }
+    pending->pods = pods;
+}
+
 static struct dr_rule_result *keep_rules(struct dr_arena *arena, const struct dr_rule_result *rules, size_t n) {
     struct dr_rule_result *kept = DR_NEW_N(arena, struct dr_rule_result, n);
     for (size_t i = 0; i < n; i++) {
@@ -63,6 +72,7 @@ void dr_plan_keep(struct dr_arena *arena, struct dr_plan *plan) {
     plan->up = keep_rules(arena, plan->up, plan->up_n);
     plan->down = keep_rules(arena, plan->down, plan->down_n);
     plan->pending.oldest = keep_pod(arena, plan->pending.oldest);
+    keep_waiting(arena, &plan->pending);
     plan->pending.why = dr_str_dup(arena, plan->pending.why);
     plan->action_id = dr_str_dup(arena, plan->action_id);
     plan->unknown = dr_str_dup(arena, plan->unknown);

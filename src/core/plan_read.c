@@ -198,6 +198,40 @@ static int read_workers(struct reader *r, struct dr_plan *plan) {
     return read_object(r, fields, COUNT(fields), NULL, plan);
 }
 
+struct waiting_parts {
+    struct dr_waiting waiting;
+    struct dr_pod pod;
+};
+
+static int read_waiting(struct reader *r, void *self) {
+    static const struct field fields[] = {
+        {"namespace", STR, AT(waiting_parts, pod.ns)},
+        {"name", STR, AT(waiting_parts, pod.name)},
+        {"sinceMs", I64, AT(waiting_parts, waiting.since_ms)},
+        {"helpable", BOOL, AT(waiting_parts, waiting.helpable)},
+    };
+    struct waiting_parts *parts = DR_NEW(r->arena, struct waiting_parts);
+    if (read_object(r, fields, COUNT(fields), NULL, parts) < 0) {
+        return -1;
+    }
+    parts->waiting.pod = &parts->pod;
+    memcpy(self, &parts->waiting, sizeof parts->waiting);
+    return 0;
+}
+
+static int pending_list(struct reader *r, const struct dr_json_key *key, void *self) {
+    struct dr_pending *pending = self;
+    void *list = NULL;
+    if (!dr_json_key_is(key, "pods")) {
+        return 1;
+    }
+    if (read_array(r, sizeof(struct dr_waiting), read_waiting, &list, &pending->pod_n) < 0) {
+        return -1;
+    }
+    pending->pods = list;
+    return 0;
+}
+
 static int read_pending(struct reader *r, struct dr_pending *pending) {
     static const struct field fields[] = {
         {"known", BOOL, AT(dr_pending, known)},
@@ -211,7 +245,7 @@ static int read_pending(struct reader *r, struct dr_pending *pending) {
         {"unmodelledOnly", BOOL, AT(dr_pending, unmodelled_only)},
         {"oldest", POD, AT(dr_pending, oldest)},
     };
-    return read_object(r, fields, COUNT(fields), NULL, pending);
+    return read_object(r, fields, COUNT(fields), pending_list, pending);
 }
 
 struct rule_parts {

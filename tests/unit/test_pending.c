@@ -206,6 +206,19 @@ TEST(pending, oldest_helpable_pod_gives_the_time) {
     CHECK_EQ_INT(pending.since_ms, SW_NOW_MS - 400 * DR_SECOND_MS);
 }
 
+TEST(pending, those_that_wait_are_listed_up_to_a_ceiling) {
+    struct small_world *w = sw_new();
+    sw_pending(w, 64000, 1);
+    for (int i = 0; i < 120; i++) {
+        sw_pending(w, 100, 1);
+    }
+    struct dr_pending pending = work_out(w);
+    CHECK_EQ_INT(pending.waiting, 121);
+    CHECK_EQ_INT(pending.pod_n, DR_WAITING_LISTED);
+    CHECK(!pending.pods[0].helpable && pending.pods[1].helpable);
+    CHECK_EQ_INT(pending.pods[1].since_ms, pending.pods[1].pod->unschedulable_since_ms);
+}
+
 TEST(pending, pod_tied_to_a_zone_asks_for_a_worker_there) {
     struct small_world *w = sw_new();
     struct dr_str zone = DR_STR("zb");

@@ -20,6 +20,8 @@ static char *worded(const struct dr_plan *plan) {
 static void fill(struct dr_arena *arena, const struct dr_rule *rule, struct dr_plan *plan) {
     struct dr_pod *pod = DR_NEW(arena, struct dr_pod);
     *pod = (struct dr_pod){.ns = dr_str_fmt(arena, "shop"), .name = dr_str_fmt(arena, "web-1"), .node = dr_str_fmt(arena, "node-1")};
+    struct dr_waiting *waiting = DR_NEW(arena, struct dr_waiting);
+    *waiting = (struct dr_waiting){pod, INT64_C(1799999999000), true};
     struct dr_node *node = DR_NEW(arena, struct dr_node);
     *node = (struct dr_node){.name = dr_str_fmt(arena, "node-1")};
     struct dr_worker *workers = DR_NEW_N(arena, struct dr_worker, 2);
@@ -45,7 +47,7 @@ static void fill(struct dr_arena *arena, const struct dr_rule *rule, struct dr_p
         .down_n = 1,
         .action_id = dr_str_fmt(arena, "1800000000-req-1"),
         .unknown = dr_str_fmt(arena, "nodes: timeout"),
-        .pending = {.known = false, .why = dr_str_fmt(arena, "pods: timeout"), .waiting = 1, .oldest = pod},
+        .pending = {.why = dr_str_fmt(arena, "pods: timeout"), .waiting = 1, .oldest = pod, .pods = waiting, .pod_n = 1},
     };
     plan->decision.verdict = DR_VERDICT_SCALE_DOWN;
     plan->decision.reason = DR_REASON_IDLE;
