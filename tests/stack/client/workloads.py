@@ -71,8 +71,11 @@ class Workloads:
         path = f"/apis/policy/v1/namespaces/{namespace}/poddisruptionbudgets/{name}"
 
         def look():
-            status = self.kube.get(path).get("status") or {}
-            return all(status.get(key) == value for key, value in want.items()) and status, json.dumps(status)
+            budget = self.kube.get(path)
+            status = budget.get("status") or {}
+            # A new budget has zeros in its status, which nobody has worked out.
+            written = status.get("observedGeneration", 0) >= budget["metadata"]["generation"]
+            return written and all(status.get(key) == value for key, value in want.items()) and status, json.dumps(status)
         return wait_for(look, f"budget {name} with {want}", timeout)
 
     def pod(self, name, namespace="default", ends_after_sec=None, stuck=False, labels=None, annotations=None, **pod):
