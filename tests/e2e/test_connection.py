@@ -8,6 +8,7 @@ import socketserver
 import threading
 
 import certs
+from client.kube import wait_for
 from gate import Gate
 from world import EndToEnd
 
@@ -46,7 +47,8 @@ class Connection(EndToEnd):
 
     def test_server_is_found_by_its_tags_and_reached_through_a_proxy(self):
         server = self.launch(tags={"drover.dev/role": "server", "stack.drover.dev/join": "never"})
-        address = next(i["private_ip"] for i in self.instances() if i["id"] == server)
+        wait_for(lambda: self.instances("running", id=server), "a server that runs")
+        address = self.instances(id=server)[0]["private_ip"]
         pki = self.dir / "pki"
         shutil.copytree(self.stack.dir / "pki", pki, dirs_exist_ok=True)
         certs.signed(pki, "found", "/CN=kube-apiserver", f"subjectAltName=IP:{address}\nextendedKeyUsage=serverAuth\n")
@@ -81,12 +83,12 @@ class Connection(EndToEnd):
         self.assertNotIn(token, said)
 
     def test_kubeconfig_with_several_contexts(self):
-        ca = str(self.stack.dir / "pki/ca.crt")
+        ca = str((self.stack.dir / "pki/ca.crt").resolve())
         config = {
             "apiVersion": "v1", "kind": "Config", "current-context": "wrong",
             "clusters": [{"name": "stack", "cluster": {"server": self.gates.kubernetes.url, "certificate-authority": ca}},
                          {"name": "elsewhere", "cluster": {"server": "https://127.0.0.1:1"}}],
-            "users": [{"name": "drover", "user": {"tokenFile": str(self.shared.token_file)}}],
+            "users": [{"name": "drover", "user": {"tokenFile": str(self.shared.token_file.resolve())}}],
             "contexts": [{"name": "wrong", "context": {"cluster": "elsewhere", "user": "drover"}},
                          {"name": "right", "context": {"cluster": "stack", "user": "drover"}}],
         }
