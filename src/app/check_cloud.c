@@ -15,6 +15,9 @@ static const char *remedy_of(const struct dr_err *err) {
     case DR_E_TIMEOUT:
     case DR_E_UNAVAILABLE:
         return "look at the network: security groups, routes, VPC endpoints, proxy variables, and whether the region is right";
+    case DR_E_NOT_FOUND:
+    case DR_E_INVALID:
+        return "look at the name that is configured, and whether aws.region and the account are the right ones";
     case DR_E_THROTTLED:
         return "try again later: somebody in this account asks too often";
     default:

@@ -173,6 +173,14 @@ class WrongCredentials(EndToEnd):
         program = self.program(keys=self.credentials("less", [{"Version": "2012-10-17", "Statement": statements}]))
         self.said(program("check"), "RunInstances")
 
+    def test_wrong_region_is_said_with_the_remedy_and_nothing_is_launched(self):
+        program = self.program(minWorkers=1, aws={"region": "eu-west-3"})
+        program.tick()
+        self.assertEqual(self.gates.aws.seen("RunInstances"), [])
+        result = program("check")
+        self.said(result, "aws.region")
+        self.assertIn("eu-west-3", result.out)
+
     def test_missing_table_is_said_with_the_remedy(self):
         program = self.program(state={"table": "no-such-table"})
         self.said(program.tick(), "no-such-table")
