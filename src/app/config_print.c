@@ -22,29 +22,59 @@ static bool plain(struct dr_str text) {
     return true;
 }
 
+/* Bytes of a character at the start of the text that YAML refuses or takes for a line break, unless it is escaped; 0: it may stand there. `ret`: its number. */
+static size_t odd(struct dr_str text, unsigned *ret) {
+    const unsigned char *p = (const unsigned char *)text.p;
+    if (p[0] < ' ' || p[0] == 0x7f) {
+        *ret = p[0];
+        return 1;
+    }
+    if (text.n >= 2 && p[0] == 0xc2 && p[1] < 0xa0) { /* the second row of controls */
+        *ret = p[1];
+        return 2;
+    }
+    if (text.n >= 3 && p[0] >= 0xe0 && p[0] < 0xf0) {
+        unsigned number = (p[0] & 0x0fu) << 12 | (p[1] & 0x3fu) << 6 | (p[2] & 0x3fu);
+        *ret = number;
+        return number == 0x2028 || number == 0x2029 || number == 0xfeff || number >= 0xfffe ? 3 : 0;
+    }
+    return 0;
+}
+
+static void put_escaped(struct dr_buf *buf, struct dr_str text) {
+    unsigned number = 0;
+    dr_buf_putc(buf, '"');
+    for (size_t i = 0, n = 0; i < text.n; i += n) {
+        n = odd(dr_str_sub(text, i, text.n), &number);
+        if (n > 0) {
+            dr_buf_fmt(buf, number < 256 ? "\\x%02x" : "\\u%04x", number);
+        } else {
+            n = 1;
+            dr_buf_puts(buf, text.p[i] == '"' || text.p[i] == '\\' ? "\\" : "");
+            dr_buf_putc(buf, text.p[i]);
+        }
+    }
+    dr_buf_putc(buf, '"');
+}
+
 static void put_scalar(struct dr_buf *buf, struct dr_str text) {
+    unsigned number = 0;
+    for (size_t i = 0; i < text.n; i++) {
+        if (odd(dr_str_sub(text, i, text.n), &number) > 0) {
+            put_escaped(buf, text);
+            return;
+        }
+    }
     if (plain(text)) {
         dr_buf_put_str(buf, text);
         return;
     }
-    bool controls = false;
+    dr_buf_putc(buf, '\'');
     for (size_t i = 0; i < text.n; i++) {
-        controls = controls || (unsigned char)text.p[i] < ' ' || text.p[i] == 0x7f;
+        dr_buf_puts(buf, text.p[i] == '\'' ? "'" : "");
+        dr_buf_putc(buf, text.p[i]);
     }
-    char quote = controls ? '"' : '\'';
-    dr_buf_putc(buf, quote);
-    for (size_t i = 0; i < text.n; i++) {
-        char c = text.p[i];
-        if (controls && ((unsigned char)c < ' ' || c == 0x7f)) {
-            dr_buf_fmt(buf, "\\x%02x", (unsigned char)c);
-        } else if (controls && (c == '"' || c == '\\')) {
-            dr_buf_fmt(buf, "\\%c", c);
-        } else {
-            dr_buf_puts(buf, c == '\'' && !controls ? "'" : "");
-            dr_buf_putc(buf, c);
-        }
-    }
-    dr_buf_putc(buf, quote);
+    dr_buf_putc(buf, '\'');
 }
 
 static void put_comment(struct dr_buf *buf, size_t line_start, const struct dr_settings *settings, struct dr_origin origin,
