@@ -134,7 +134,11 @@ class Stack:
             for batch in (jobs, pods):
                 for job in [pool.submit(*job) for job in batch]:
                     job.result()
-        wait_for(self._no_pods, "an empty cluster", timeout=10, every=0.02)
+        # A controller that has not seen the deletion yet makes one more pod, or one more set: empty is what stays empty.
+        for _ in range(2):
+            wait_for(self._empty, "an empty cluster", timeout=10, every=0.02)
+            time.sleep(0.1)
+        wait_for(self._empty, "an empty cluster", timeout=10, every=0.02)
 
     def _delete_all(self, path, selector=None):
         query = {"labelSelector": selector} if selector else None
@@ -144,9 +148,12 @@ class Stack:
             if error.status not in (404, 409):
                 raise
 
-    def _no_pods(self):
+    def _empty(self):
         """Deletes what is left at once: nothing a test leaves may hold a pod."""
         left = self.kube.pods()
+        sets = self.kube.items("/apis/apps/v1/replicasets")
+        for meta in (s["metadata"] for s in sets):
+            self._delete_all(f"/apis/apps/v1/namespaces/{meta['namespace']}/replicasets/{meta['name']}")
         nodes = self.kube.nodes()
         for pod in left:
             meta = pod["metadata"]
@@ -160,7 +167,7 @@ class Stack:
                     raise
         for node in nodes:
             self.kube.delete(f"/api/v1/nodes/{node['metadata']['name']}", gracePeriodSeconds=0)
-        return not left and not nodes, [p["metadata"]["name"] for p in left]
+        return not left and not nodes and not sets, [o["metadata"]["name"] for o in [*left, *nodes, *sets]]
 
     # -- parts ----------------------------------------------------------------------------------
 
