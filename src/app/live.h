@@ -85,11 +85,10 @@ int dr_live_secret(struct dr_live *live, const char *key, struct dr_str referenc
  */
 bool dr_live_outdated(struct dr_live *live, bool unreachable);
 
-/* live_pool.c: the pool as EC2 wants it, from the settings. */
-/* "name=value" texts as labels; the table has checked the form. */
+/* live_pool.c: "name=value" texts as labels, of which the table has checked the form; the pool as EC2 wants it, from the settings. */
 const struct dr_label *dr_live_labels(struct dr_arena *arena, struct dr_strs list);
 int dr_live_pool_options(struct dr_live *live, struct dr_ec2_options *ret, struct dr_err *err);
-/* live_server.c: an address with {server} in it replaced; asks EC2 the first time. */
+/* live_server.c: an address with {server} in it replaced, which asks EC2 the first time; the server's part of dr_live_outdated. */
 int dr_live_address(struct dr_live *live, const char *key, struct dr_str url, struct dr_str *ret, struct dr_err *err);
 bool dr_live_server_outdated(struct dr_live *live, bool unreachable);
 /* live_cluster.c: how to reach the API server, from the settings, the pod's service account or a kubeconfig. */

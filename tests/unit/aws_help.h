@@ -51,6 +51,14 @@ static inline void aws_world_start(struct aws_world *w, const char *region, cons
     CHECK(w->aws != NULL);
 }
 
+/* Open and started, with keys. */
+static inline void aws_world_ready(struct aws_world *w, dr_server_fn *serve, void *self) {
+    aws_world_open(w, serve, self);
+    aws_world_set(w, "AWS_ACCESS_KEY_ID", "AKID");
+    aws_world_set(w, "AWS_SECRET_ACCESS_KEY", "secret");
+    aws_world_start(w, "eu-west-1", NULL);
+}
+
 static inline void aws_world_close(struct aws_world *w) {
     dr_aws_free(w->aws);
     dr_http_free(w->http);

@@ -27,10 +27,7 @@ static bool serve(void *self, const struct dr_server_request *request) {
 static void set_up(struct bench *b) {
     memset(b, 0, sizeof(*b));
     dr_buf_init(&b->seen, 0);
-    aws_world_open(&b->w, serve, b);
-    aws_world_set(&b->w, "AWS_ACCESS_KEY_ID", "AKID");
-    aws_world_set(&b->w, "AWS_SECRET_ACCESS_KEY", "secret");
-    aws_world_start(&b->w, "eu-west-1", NULL);
+    aws_world_ready(&b->w, serve, b);
     struct dr_dynamodb_options o = {
         .aws = b->w.aws, .now_ms = aws_world_now, .self = &b->w, .state_table = DR_STR("state"), .logs_table = DR_STR("logs")};
     b->db = dr_dynamodb_new(&o, &b->w.err);

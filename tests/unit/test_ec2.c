@@ -121,10 +121,7 @@ static void open_ec2(struct bench *b, const struct dr_ec2_options *o) {
 static void set_up(struct bench *b) {
     memset(b, 0, sizeof(*b));
     pthread_mutex_init(&b->fake.lock, NULL);
-    aws_world_open(&b->w, serve, &b->fake);
-    aws_world_set(&b->w, "AWS_ACCESS_KEY_ID", "AKID");
-    aws_world_set(&b->w, "AWS_SECRET_ACCESS_KEY", "secret");
-    aws_world_start(&b->w, "eu-west-1", NULL);
+    aws_world_ready(&b->w, serve, &b->fake);
     struct dr_ec2_options o = options_of(b);
     open_ec2(b, &o);
 }

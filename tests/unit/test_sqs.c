@@ -176,10 +176,7 @@ static void set_up(struct bench *b) {
     dr_buf_init(&b->seen, 0);
     dr_buf_init(&b->log, 0);
     dr_buf_puts(&b->log, "");
-    aws_world_open(&b->w, serve, b);
-    aws_world_set(&b->w, "AWS_ACCESS_KEY_ID", "AKID");
-    aws_world_set(&b->w, "AWS_SECRET_ACCESS_KEY", "secret");
-    aws_world_start(&b->w, "eu-west-1", NULL);
+    aws_world_ready(&b->w, serve, b);
     b->script = (struct dr_server_script){b->answers, 0};
     struct dr_sqs_options o = {.aws = b->w.aws,
                                .now_ms = aws_world_now,

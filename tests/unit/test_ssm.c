@@ -22,10 +22,7 @@ static bool serve(void *self, const struct dr_server_request *request) {
 static void set_up(struct bench *b) {
     memset(b, 0, sizeof(*b));
     dr_buf_init(&b->seen, 0);
-    aws_world_open(&b->w, serve, b);
-    aws_world_set(&b->w, "AWS_ACCESS_KEY_ID", "AKID");
-    aws_world_set(&b->w, "AWS_SECRET_ACCESS_KEY", "secret");
-    aws_world_start(&b->w, "eu-west-1", NULL);
+    aws_world_ready(&b->w, serve, b);
     b->script = (struct dr_server_script){b->answers, 0};
     struct dr_secrets_options o = {.aws = b->w.aws, .now_ms = aws_world_now, .self = &b->w};
     b->secrets = dr_secrets_new(&o, &b->w.err);

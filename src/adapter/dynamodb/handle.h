@@ -19,18 +19,13 @@ struct dr_dynamodb_call {
     struct dr_str reply;      /* after a successful wait, until end */
 };
 
-/* Reads that were sent ahead of their time, for one key. */
 enum dr_dynamodb_ahead { DR_DYNAMODB_ITEM, DR_DYNAMODB_INBOX, DR_DYNAMODB_AHEAD_N };
 
 struct dr_dynamodb {
     struct dr_dynamodb_options o;
-    struct dr_str ahead_pk;
+    struct dr_str ahead_pk; /* the key that reads were sent for ahead of their time */
     struct dr_dynamodb_call ahead[DR_DYNAMODB_AHEAD_N];
-    bool is_ahead[DR_DYNAMODB_AHEAD_N];
 };
-
-/* True: this read is under way, and now the caller's to wait for and to end. */
-bool dr_dynamodb_take_ahead(struct dr_dynamodb *db, enum dr_dynamodb_ahead which, struct dr_str pk, struct dr_dynamodb_call *ret);
 
 /* Opens the body's object and names the table. */
 void dr_dynamodb_begin(struct dr_dynamodb_call *call, struct dr_dynamodb *db, const char *action, struct dr_str table);

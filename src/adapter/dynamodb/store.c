@@ -36,20 +36,23 @@ struct dr_dynamodb *dr_dynamodb_new(const struct dr_dynamodb_options *options, s
 
 /* ---- reads ahead of their time ---- */
 
-bool dr_dynamodb_take_ahead(struct dr_dynamodb *db, enum dr_dynamodb_ahead which, struct dr_str pk, struct dr_dynamodb_call *ret) {
-    if (!db->is_ahead[which] || !dr_str_eq(db->ahead_pk, pk)) {
+static bool is_ahead(const struct dr_dynamodb *db, enum dr_dynamodb_ahead which) { return db->ahead[which].db != NULL; }
+
+/* True: this read is under way, and now the caller's to wait for and to end. */
+static bool take_ahead(struct dr_dynamodb *db, enum dr_dynamodb_ahead which, struct dr_str pk, struct dr_dynamodb_call *ret) {
+    if (!is_ahead(db, which) || !dr_str_eq(db->ahead_pk, pk)) {
         return false;
     }
-    db->is_ahead[which] = false;
     *ret = db->ahead[which];
+    db->ahead[which].db = NULL;
     return true;
 }
 
 static void drop_ahead(struct dr_dynamodb *db) {
     for (int i = 0; i < DR_DYNAMODB_AHEAD_N; i++) {
-        if (db->is_ahead[i]) {
+        if (is_ahead(db, (enum dr_dynamodb_ahead)i)) {
             dr_dynamodb_end(&db->ahead[i]);
-            db->is_ahead[i] = false;
+            db->ahead[i].db = NULL;
         }
     }
 }
@@ -92,7 +95,7 @@ static void send_load(struct dr_dynamodb *db, struct dr_str pk, struct dr_dynamo
 static int load(void *self, struct dr_arena *arena, struct dr_str pk, int64_t deadline_ms, struct dr_state *ret, struct dr_err *err) {
     struct dr_dynamodb *db = self;
     struct dr_dynamodb_call call;
-    if (!dr_dynamodb_take_ahead(db, DR_DYNAMODB_ITEM, pk, &call)) {
+    if (!take_ahead(db, DR_DYNAMODB_ITEM, pk, &call)) {
         send_load(db, pk, &call, deadline_ms);
     }
     struct dr_str item = DR_STR_NONE;
@@ -214,9 +217,6 @@ static void request(void *self, struct dr_str pk, int64_t deadline_ms) {
     db->ahead_pk = pk;
     send_load(db, pk, &db->ahead[DR_DYNAMODB_ITEM], deadline_ms);
     dr_dynamodb_query_send(db, &range, &db->ahead[DR_DYNAMODB_INBOX], deadline_ms);
-    for (int i = 0; i < DR_DYNAMODB_AHEAD_N; i++) {
-        db->is_ahead[i] = true;
-    }
     dr_arena_deinit(&arena);
 }
 
@@ -226,8 +226,8 @@ static int inbox(void *self, struct dr_arena *arena, struct dr_str pk, int64_t d
     struct dr_dynamodb_range range = {.pk = inbox_pk(arena, pk), .limit = MAX_INBOX_READ};
     struct dr_dynamodb_rows rows;
     struct dr_dynamodb_call ahead;
-    bool is_ahead = dr_dynamodb_take_ahead(db, DR_DYNAMODB_INBOX, pk, &ahead);
-    if (dr_dynamodb_query(db, arena, &range, is_ahead ? &ahead : NULL, deadline_ms, &rows, err) < 0) {
+    bool taken = take_ahead(db, DR_DYNAMODB_INBOX, pk, &ahead);
+    if (dr_dynamodb_query(db, arena, &range, taken ? &ahead : NULL, deadline_ms, &rows, err) < 0) {
         return -1;
     }
     struct dr_event *events = dr_arena_try(arena, rows.n, sizeof(*events));
